@@ -1,7 +1,7 @@
 //! The types by which a program (or the library between it and an endpoint) posts operations and learns their
 //! ends.
 
-use tasuki_msg::{ClaimId, PeerId};
+use tasuki_msg::{ClaimId, PeerId, Queue, SendRequest};
 
 /// Another endpoint, as known to this one. Dense, counted from 0 in the order in which peers became known;
 /// never reused.
@@ -63,6 +63,17 @@ pub struct SendArgs<'a> {
     pub more: bool,
     /// The program's name of the operation.
     pub context: u64,
+}
+
+impl SendArgs<'_> {
+    /// What the message layer is asked for. Key to the memory and the caller's name of the send are filled in
+    /// by callers that have them.
+    #[inline(always)]
+    pub(crate) fn request(&self, peer: PeerId, len: u64) -> SendRequest {
+        let queue = if self.tag.is_some() { Queue::Tagged } else { Queue::Msg };
+        let (tag, data, delivery) = (self.tag.unwrap_or(0), self.data, self.delivery);
+        SendRequest { peer, queue, tag, data, len, delivery, remote_key: None, user: 0 }
+    }
 }
 
 /// A receive: memory for one message, or for several.

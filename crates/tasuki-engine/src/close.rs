@@ -26,7 +26,7 @@ fn part(inner: &Inner, limit: Duration) {
         let (busy, deadline) = {
             let mut engine = inner.lock();
             let busy = engine.progress_leaving();
-            if engine.is_over() {
+            if engine.is_closed() {
                 return;
             }
             if !engine.is_confirming() && engine.is_drained() && moved.elapsed() > leaving::QUIET {

@@ -26,7 +26,7 @@ pub(crate) fn listen() {
     });
 }
 
-/// Whether somebody has asked since this thread last looked.
+/// Whether a description was asked for, by SIGUSR2, since this thread last looked.
 pub(crate) fn asked() -> bool {
     let asked = ASKED.load(Ordering::Relaxed);
     ANSWERED.replace(asked) != asked

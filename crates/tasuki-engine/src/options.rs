@@ -143,7 +143,7 @@ impl Options {
     }
 }
 
-/// So many MiB, in bytes.
+/// Converts a count of MiB to bytes.
 fn mebibytes(count: u32) -> u64 {
     u64::from(count) << 20
 }

@@ -24,7 +24,7 @@ use tasuki_tuning::engine;
 
 use crate::address::Address;
 use crate::clock::Clock;
-use crate::liveness::{Interest, Liveness, Verdict};
+use crate::liveness::Liveness;
 use crate::messages::ops::Internal;
 use crate::messages::{Duty, Messages, PullJob};
 use crate::net::Net;
@@ -138,39 +138,6 @@ impl Engine {
     fn invite_to_streams(&mut self, now: Time) {
         let mut cx = Context { messages: &mut self.messages, peers: &self.peers, net: &self.net, now };
         self.rendezvous.invite(&mut cx);
-    }
-
-    /// What is done five times a second: the statistics page, and looking after peers.
-    fn periodic(&mut self, now: Time) {
-        self.liveness.begin_round(now);
-        stats::update(self);
-        self.invite_to_streams(now);
-        let interest = Interest {
-            closing: self.is_closing(),
-            operations: !self.messages.is_idle(),
-            reports: self.on_failure.is_some(),
-        };
-        self.liveness.knock_all(interest, &mut self.net, &self.peers, now);
-        let verdicts = self.liveness.judge(&mut self.net, &self.peers, now);
-        self.carry_out(verdicts, now);
-        if self.liveness.is_round_for_all() {
-            for (peer, reason) in self.shm.find_dead(&self.peers) {
-                self.fail_peer(peer, reason.to_owned());
-            }
-            self.liveness.tell_of_unanswered(&mut self.net, &self.peers, now);
-        }
-        // Peers that were asked for a sign of life have something to be sent.
-        self.unsettle();
-    }
-
-    #[cold]
-    fn carry_out(&mut self, verdicts: Vec<Verdict>, now: Time) {
-        for verdict in verdicts {
-            match verdict {
-                Verdict::Greet(peer) => self.choose_route(peer, now),
-                Verdict::Gone(peer, reason) => self.fail_peer(peer, reason),
-            }
-        }
     }
 }
 

@@ -204,7 +204,7 @@ impl Engine {
         self.wait.is_time_to_rest(busy, given)
     }
 
-    /// It is time to offer the processor: how?
+    /// Decides how to offer the processor, by a yield or by a nap, when it is time to offer it.
     pub fn rest(&mut self) -> Rest {
         let now = self.now();
         let rest = self.wait.rest(now);
@@ -245,19 +245,19 @@ impl Engine {
     /// Gives up to `max` completions to `each`, the oldest first. Returns how many.
     #[inline]
     pub fn take_completions(&mut self, max: usize, each: impl FnMut(&Completion, &Names<'_>)) -> usize {
-        match self.messages.has_completions() {
-            true => self.messages.drain_completions(max, &self.peers, each),
-            false => 0,
+        match self.messages.completions().is_empty() {
+            true => 0,
+            false => self.messages.completions_mut().drain(max, &self.peers, each),
         }
     }
 
     pub fn pop_completion(&mut self) -> Option<Completion> {
-        self.messages.pop_completion()
+        self.messages.completions_mut().pop()
     }
 
     /// Whether the program would be given something.
     pub fn has_completions(&self) -> bool {
-        self.messages.has_completions() || self.rma.has_completions()
+        !self.messages.completions().is_empty() || self.rma.has_completions()
     }
 
     /// The names of peers, for callbacks.
@@ -282,10 +282,11 @@ impl Engine {
         self.net.prepare_to_sleep();
     }
 
-    /// The program has gone off with messages that were held to share a packet: the helper thread sends them.
+    /// Sends messages that were held to share a packet, by the helper thread, because the program has stopped
+    /// calling.
     pub fn send_abandoned(&mut self) {
         let now = self.now();
-        if self.net.abandon_held(now) {
+        if self.net.abandon_coalesced(now) {
             self.activity.helper += 1;
             self.settle(now);
         }

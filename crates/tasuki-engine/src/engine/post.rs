@@ -269,17 +269,6 @@ impl Engine {
     }
 }
 
-impl SendArgs<'_> {
-    /// What the message layer is asked for. Key to the memory and the caller's name of the send are filled in
-    /// by callers that have them.
-    #[inline(always)]
-    pub(crate) fn request(&self, peer: PeerId, len: u64) -> SendRequest {
-        let queue = if self.tag.is_some() { Queue::Tagged } else { Queue::Msg };
-        let (tag, data, delivery) = (self.tag.unwrap_or(0), self.data, self.delivery);
-        SendRequest { peer, queue, tag, data, len, delivery, remote_key: None, user: 0 }
-    }
-}
-
 /// Refuses buffers at address 0 that are not empty. Programs and MPIs have been seen to pass such; an error
 /// tells them more than a fault in a copy.
 #[inline(always)]

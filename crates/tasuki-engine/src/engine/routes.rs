@@ -1,15 +1,13 @@
 //! Peers come and go: which route leads to each, what happens when one has failed or parted, and how this
 //! endpoint takes leave.
 
-use std::num::NonZeroU64;
-
 use tasuki_msg::PeerOptions;
 use tasuki_proto::{Event, Time};
 
-use super::{Engine, Phase, describe};
+use super::{Engine, Phase, describe, stats};
 use crate::address::Address;
 use crate::api::Peer;
-use crate::liveness::tell_user;
+use crate::liveness::{Interest, Verdict, tell_user};
 use crate::peers::Route;
 use crate::rendezvous::Context;
 use crate::shm::Unreachable;
@@ -34,11 +32,12 @@ impl Engine {
     /// The message layer has something for a peer: its carrier gets it.
     pub(super) fn activate(&mut self, peer: Peer, now: Time) {
         self.choose_route(peer, now);
-        match self.peers.get(peer).map(|record| record.route) {
-            Some(Route::Loopback) => self.loop_back(peer),
-            Some(Route::Shm) => self.shm.push(peer, &mut self.messages, &self.peers),
-            Some(Route::Net(conn)) => self.net.wake(conn),
-            Some(Route::Unknown | Route::Gone) | None => {}
+        let Some(record) = self.peers.get(peer) else { return };
+        match record.route {
+            Route::Loopback => self.messages.loop_back(record.id),
+            Route::Shm => self.shm.push(peer, &mut self.messages, &self.peers),
+            Route::Net(conn) => self.net.wake(conn),
+            Route::Unknown | Route::Gone => {}
         }
     }
 
@@ -87,24 +86,6 @@ impl Engine {
         }
     }
 
-    /// Hands frames to oneself straight back.
-    fn loop_back(&mut self, peer: Peer) {
-        let Some(id) = self.peers.id(peer) else { return };
-        while let Some(transmit) = self.messages.layer_mut().poll_transmit(id, NonZeroU64::MAX) {
-            let Some(payload) = transmit.payload else {
-                self.messages.deliver(id, &transmit.frame, &[]);
-                continue;
-            };
-            let mut bytes = self.messages.bounce_buffer(payload.len as usize);
-            self.messages.read_payload(payload.user, payload.offset, &mut bytes);
-            self.messages.deliver(id, &transmit.frame, &bytes);
-            self.messages.recycle(bytes);
-            self.messages.release_payload(payload.user);
-            // Copies that the message layer asks for come before the next frame may reuse a buffer.
-            self.messages.run_actions();
-        }
-    }
-
     /// Does what follows from events of the packet layer.
     pub(super) fn hear_net_events(&mut self, now: Time) {
         while let Some(event) = self.net.poll_event(&mut self.peers, now) {
@@ -146,6 +127,42 @@ impl Engine {
     }
 }
 
+/// Looking after peers.
+impl Engine {
+    /// What is done five times a second: the statistics page, and looking after peers.
+    pub(super) fn periodic(&mut self, now: Time) {
+        self.liveness.begin_round(now);
+        stats::update(self);
+        self.invite_to_streams(now);
+        let interest = Interest {
+            closing: self.is_closing(),
+            operations: !self.messages.is_idle(),
+            reports: self.on_failure.is_some(),
+        };
+        self.liveness.knock_all(interest, &mut self.net, &self.peers, now);
+        let verdicts = self.liveness.judge(&mut self.net, &self.peers, now);
+        self.carry_out(verdicts, now);
+        if self.liveness.is_round_for_all() {
+            for (peer, reason) in self.shm.find_dead(&self.peers) {
+                self.fail_peer(peer, reason.to_owned());
+            }
+            self.liveness.tell_of_unanswered(&mut self.net, &self.peers, now);
+        }
+        // Peers that were asked for a sign of life have something to be sent.
+        self.unsettle();
+    }
+
+    #[cold]
+    pub(super) fn carry_out(&mut self, verdicts: Vec<Verdict>, now: Time) {
+        for verdict in verdicts {
+            match verdict {
+                Verdict::Greet(peer) => self.choose_route(peer, now),
+                Verdict::Gone(peer, reason) => self.fail_peer(peer, reason),
+            }
+        }
+    }
+}
+
 /// Ends.
 impl Engine {
     /// There is evidence that a peer is dead, or it broke the protocol: everything with it ends with an
@@ -157,7 +174,8 @@ impl Engine {
         if record.failure.is_some() {
             return;
         }
-        // That a peer has left without having exchanged anything with us is no news.
+        // The user need not hear of a peer that has left without having exchanged anything with this
+        // endpoint.
         if !record.gone && !closing && record.is_acquainted() && !stranger {
             tell_user(&format!("{} has failed: {reason}", record.address));
             if let Some(on_failure) = self.on_failure {
@@ -225,7 +243,7 @@ impl Engine {
     /// Whether all connections have ended, and no ring has to be waited for. (A connection ends by itself
     /// when the goodbye is said and both sides know that everything has arrived, or when there is evidence
     /// that the peer is gone.)
-    pub fn is_over(&self) -> bool {
+    pub fn is_closed(&self) -> bool {
         let confirming = self.is_confirming();
         self.peers.iter().all(|(peer, record)| {
             let over = record.conn.is_none_or(|conn| self.net.proto().is_closed(conn));
@@ -244,7 +262,7 @@ impl Engine {
     /// Makes progress and drops completions, which nobody will read. True if there was something.
     pub fn progress_leaving(&mut self) -> bool {
         let busy = self.progress();
-        self.messages.clear_completions();
+        self.messages.completions_mut().clear();
         busy
     }
 

@@ -111,7 +111,7 @@ fn totals(engine: &Engine) -> EndpointRecord {
         unexpected: status.unexpected as u64,
         pool_held: status.pool_held,
         pool_limit: status.pool_size,
-        completions_waiting: engine.messages.completions_waiting() as u64,
+        completions_waiting: engine.messages.completions().len() as u64,
         progress_calls: engine.activity.program,
         helper_calls: engine.activity.helper,
         granted_rate: measured.rate,

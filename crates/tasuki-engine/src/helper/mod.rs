@@ -38,7 +38,7 @@ impl Drop for Helper {
     fn drop(&mut self) {
         self.inner.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
-            // It need not sleep to the end of its nap.
+            // Wake the thread, so that this one need not wait until its nap has ended.
             thread.thread().unpark();
             // A panic of the thread has been reported on stderr; there is nothing to be saved.
             let _ = thread.join();
@@ -63,7 +63,7 @@ fn run(inner: &Inner) {
             describe(inner);
         }
         if rounds.is_multiple_of(helper::ASK_EVERY) || watchdog.is_kept_off(&inner.coalesce_watch) {
-            // This thread runs only because it asks.
+            // This thread runs only because it asks, so the answer must not count it (last argument).
             let excess = inner.processors.recent_excess(inner.clock.now(), helper::LEARNT_FOR_NS, 1);
             (absence.oversubscribed, watchdog.oversubscribed) = (excess > 0, excess > 0);
         }

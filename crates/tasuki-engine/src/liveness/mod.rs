@@ -17,16 +17,16 @@ use crate::net::Net;
 use crate::peers::{PeerRecord, Peers, Route};
 use trial::{Finding, Meaning, Nonce, Suspicion};
 
-/// Prints a message for whoever runs the program.
+/// Prints a message for the user who runs the program.
 pub(crate) fn tell_user(text: &str) {
     eprintln!("tasuki: {text}");
 }
 
 /// What the engine has to do about a peer.
 pub(crate) enum Verdict {
-    /// Nothing was exchanged with it yet: greet it, or find it on this host.
+    /// Nothing was exchanged with the peer yet: greet it, or find it on this host.
     Greet(Peer),
-    /// It is gone, and why.
+    /// The peer is gone, for the reason given.
     Gone(Peer, String),
 }
 
@@ -202,7 +202,7 @@ impl Liveness {
         verdicts
     }
 
-    /// Somebody says that no socket is at an address at which peers were.
+    /// Judges a refusal: an ICMP message which says that no socket is at an address at which peers were.
     fn hear_refusal(
         &mut self,
         refusal: &Refusal,
@@ -233,7 +233,7 @@ impl Liveness {
     /// this one, and the next knock is to be among them.)
     fn begin_trial(&mut self, peer: Peer, record: &PeerRecord) -> Option<Verdict> {
         if record.gone {
-            // It has said goodbye already.
+            // The peer has said goodbye already.
             return Some(gone(peer, record));
         }
         if record.route == Route::Unknown && record.conn.is_none() {

@@ -43,10 +43,10 @@ struct Trial {
 /// What a refusal means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// It quotes no knock, or the peer was heard after that knock. It may be true all the same, so the peer
-    /// should be knocked at.
+    /// The refusal quotes no knock, or the peer was heard after that knock. The peer may be gone all the
+    /// same, so it should be knocked at.
     Hint,
-    /// It quotes a knock: a trial begins.
+    /// The refusal quotes a knock: a trial begins.
     TrialBegins,
     /// A trial is under way.
     Repeated,
@@ -151,7 +151,8 @@ mod tests {
         [&nonce[..], &[0; 3]].concat()
     }
 
-    /// Rounds until a peer is held to be gone, from which nothing arrives and whose host goes on refusing.
+    /// Counts the rounds until a peer is declared gone if nothing arrives from it and its host goes on
+    /// refusing.
     fn rounds_until_gone(suspicion: &mut Suspicion, heard: u64) -> u32 {
         let rounds = (1..10_000).find(|_| {
             let finding = suspicion.judge(heard);

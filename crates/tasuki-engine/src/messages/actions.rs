@@ -99,6 +99,11 @@ impl Messages {
         }
     }
 
+    /// A peer broke the protocol. The engine will declare it failed when no carrier is at work.
+    pub fn accuse(&mut self, peer: Peer, reason: &str) {
+        self.duties.push_back(Duty::Violation(peer, reason.to_owned()));
+    }
+
     fn send_ended(&mut self, user: u64, result: Result<(), Failure>) {
         let Some(send) = self.sends.try_remove(user as usize) else { return };
         let (context, peer, tagged) = (send.context, send.peer, send.tagged);
@@ -114,8 +119,8 @@ impl Messages {
             (Some(internal), result) => self.duties.push_back(Duty::SendEnded(internal, result)),
             // The program was told when its bytes were copied.
             (None, _) if send.reported => {}
-            (None, Ok(())) => self.sent(send.report, context, peer, tagged),
-            (None, Err(failure)) => self.completions.push_back(Completion::Error {
+            (None, Ok(())) => self.completions.push_sent(send.report, context, peer, tagged),
+            (None, Err(failure)) => self.completions.push(Completion::Error {
                 context,
                 tagged,
                 send: true,
@@ -135,7 +140,7 @@ impl Messages {
         self.complete_recv(done);
     }
 
-    /// Tells of the end of a receive that nobody writes to any more.
+    /// Tells of the end of a receive to whose memory no other process writes any more.
     pub fn recv_ended(&mut self, end: RecvEnd) {
         match end {
             RecvEnd::Done(done) => self.complete_recv(&done),
@@ -164,7 +169,7 @@ impl Messages {
             quiet: recv.report != Report::Completion,
         };
         if recv.report != Report::Failure || done.total > done.len {
-            self.completions.push_back(completion);
+            self.completions.push(completion);
         }
         if done.last {
             self.recvs.remove(key);
@@ -186,7 +191,7 @@ impl Messages {
             }
             return;
         }
-        self.completions.push_back(Completion::Error {
+        self.completions.push(Completion::Error {
             context: recv.context,
             tagged: recv.tagged,
             send: false,

@@ -1,14 +1,15 @@
-//! Control messages between two engines about length-coded bulk and streams. They travel on the internal
-//! queue, so they are delivered once, in order, and only by peers that know this endpoint's address; programs
-//! do not see them.
+//! Messages between two engines: those of one-sided transfers ([`crate::rma`]), and control messages about
+//! length-coded bulk and streams. They travel on the internal queue, so they are delivered once, in order,
+//! and only by peers that know this endpoint's address; programs do not see them.
 
-use tasuki_msg::{Matching, Queue, Source};
+use tasuki_msg::{Matching, PeerId, Queue, RecvRequest, SendRequest, Source};
 
 use super::Messages;
-use super::ops::{Internal, RecvOp};
+use super::ops::{Internal, RecvOp, SendOp};
 use crate::api::Peer;
 use crate::memory::Memory;
-use crate::peers::Peers;
+use crate::peers::{Peers, Route};
+use crate::rendezvous::keys::RendezvousKey;
 
 /// Tag of control messages on the internal queue. Those of one-sided transfers have other upper bits: see
 /// [`crate::rma`].
@@ -18,6 +19,41 @@ impl Messages {
     /// Sends a control message.
     pub fn send_control(&mut self, peers: &Peers, to: Peer, bytes: Vec<u8>) {
         self.send_internal(peers, to, (CONTROL_TAG, None), Memory::Own(bytes), Internal::Unattended);
+    }
+
+    /// Sends a message of the engine itself on the internal queue. It may be fetched from this process's
+    /// memory if the peer is on this host.
+    pub fn send_internal(
+        &mut self,
+        peers: &Peers,
+        peer: Peer,
+        (tag, data): (u64, Option<u64>),
+        memory: Memory,
+        internal: Internal,
+    ) {
+        let Some(record) = peers.get(peer) else { return };
+        let shm = record.route == Route::Shm;
+        let remote_key =
+            memory.contiguous().filter(|_| shm).map(|at| RendezvousKey::Memory(at as u64).encode());
+        let len = memory.len();
+        if let Memory::Own(_) = memory {
+            self.copied += len;
+        }
+        let (queue, delivery) = (Queue::Internal, false);
+        let request = SendRequest { peer: record.id, queue, tag, data, len, delivery, remote_key, user: 0 };
+        // The only error is an unknown peer, and this one is known.
+        let _ = self.post_send(SendOp::internal(peer, memory, internal), request);
+    }
+
+    /// Receives a message of the engine itself from one peer.
+    pub fn recv_internal(&mut self, source: PeerId, tag: u64, memory: Memory, internal: Internal) {
+        let capacity = memory.len();
+        let source = Source::Peer(source);
+        let matching = Matching { queue: Queue::Internal, source, tag, ignore: 0 };
+        let request = |user| RecvRequest { matching, capacity, multi: None, user };
+        // The only error is an unknown peer, and this one is known.
+        let _ =
+            self.post_recv(RecvOp::internal(memory, internal), |layer, user| layer.post_recv(request(user)));
     }
 
     /// Messages on the internal queue wait for the engine.

@@ -1,5 +1,7 @@
 //! What carriers call: frames that have arrived, and payload that is to leave.
 
+use std::num::NonZeroU64;
+
 use tasuki_msg::{Frame, PeerId, Placement, RecvDone, Sink};
 
 use super::Messages;
@@ -81,6 +83,23 @@ impl Messages {
     pub fn recycle_memory(&mut self, memory: Memory) {
         if let Memory::Own(buffer) = memory {
             self.bounce.recycle(buffer);
+        }
+    }
+
+    /// Delivers the frames that the endpoint has for itself, which is the peer `own`.
+    pub fn loop_back(&mut self, own: PeerId) {
+        while let Some(transmit) = self.layer.poll_transmit(own, NonZeroU64::MAX) {
+            let Some(payload) = transmit.payload else {
+                self.deliver(own, &transmit.frame, &[]);
+                continue;
+            };
+            let mut bytes = self.bounce_buffer(payload.len as usize);
+            self.read_payload(payload.user, payload.offset, &mut bytes);
+            self.deliver(own, &transmit.frame, &bytes);
+            self.recycle(bytes);
+            self.release_payload(payload.user);
+            // Copies that the message layer asks for come before the next frame may reuse a buffer.
+            self.run_actions();
         }
     }
 }

@@ -7,6 +7,7 @@
 
 mod actions;
 mod bounce;
+mod completions;
 mod control;
 mod deliver;
 mod lent;
@@ -15,20 +16,20 @@ pub(crate) mod ops;
 use std::collections::VecDeque;
 
 use slab::Slab;
-use tasuki_msg::{
-    Config, Pacer, PeerId, PeerOptions, Queue, RecvId, RecvRequest, SendRequest, Source, UnknownPeer,
-};
+use tasuki_msg::{Config, Pacer, PeerId, PeerOptions, RecvId, RecvRequest, SendRequest, UnknownPeer};
 use tasuki_tuning::sends;
 
-use crate::api::{Buffer, Completion, Failure, Peer, Report, SendArgs};
+use crate::api::{Buffer, Peer, Report, SendArgs};
 use crate::memory::Memory;
-use crate::peers::{Names, Peers, Route};
+use crate::peers::Route;
 use crate::rendezvous::keys::{KeyTable, RendezvousKey};
 use crate::table::Table;
 pub(crate) use actions::{Duty, PullJob};
 use bounce::BounceBuffers;
+use completions::Completions;
+pub(crate) use completions::translate;
 use lent::Lent;
-use ops::{Internal, RecvOp, SendOp};
+use ops::{RecvOp, SendOp};
 
 /// The message layer, the memory of operations, and their completions.
 pub(crate) struct Messages {
@@ -42,7 +43,7 @@ pub(crate) struct Messages {
     keys: KeyTable,
     /// Bytes of sends that were copied and have not been sent completely.
     copied: u64,
-    completions: VecDeque<Completion>,
+    completions: Completions,
     /// What the engine has to do, in the order in which it was found out.
     duties: VecDeque<Duty>,
 }
@@ -57,7 +58,7 @@ impl Messages {
             lent: Lent::default(),
             keys: KeyTable::default(),
             copied: 0,
-            completions: VecDeque::new(),
+            completions: Completions::default(),
             duties: VecDeque::new(),
         }
     }
@@ -72,6 +73,17 @@ impl Messages {
     #[inline(always)]
     pub fn layer_mut(&mut self) -> &mut tasuki_msg::Endpoint<Pacer> {
         &mut self.layer
+    }
+
+    /// What the program will be told.
+    #[inline(always)]
+    pub fn completions(&self) -> &Completions {
+        &self.completions
+    }
+
+    #[inline(always)]
+    pub fn completions_mut(&mut self) -> &mut Completions {
+        &mut self.completions
     }
 
     /// Makes a peer known to the message layer. Until a route is chosen, nothing is sent to it.
@@ -140,30 +152,6 @@ impl Messages {
         }
     }
 
-    /// Sends a message of the engine itself on the internal queue. It may be fetched from this process's
-    /// memory if the peer is on this host.
-    pub fn send_internal(
-        &mut self,
-        peers: &Peers,
-        peer: Peer,
-        (tag, data): (u64, Option<u64>),
-        memory: Memory,
-        internal: Internal,
-    ) {
-        let Some(record) = peers.get(peer) else { return };
-        let shm = record.route == Route::Shm;
-        let remote_key =
-            memory.contiguous().filter(|_| shm).map(|at| RendezvousKey::Memory(at as u64).encode());
-        let len = memory.len();
-        if let Memory::Own(_) = memory {
-            self.copied += len;
-        }
-        let (queue, delivery) = (Queue::Internal, false);
-        let request = SendRequest { peer: record.id, queue, tag, data, len, delivery, remote_key, user: 0 };
-        // The only error is an unknown peer, and this one is known.
-        let _ = self.post_send(SendOp::internal(peer, memory, internal), request);
-    }
-
     /// Hands a receive to the message layer by `post`, which is given the key under which the receive will be
     /// known.
     pub fn post_recv<E>(
@@ -187,17 +175,6 @@ impl Messages {
         let id = self.layer.post_recv(RecvRequest { user: self.recvs.next_key() as u64, ..request })?;
         self.recvs.insert(op(id));
         Ok(())
-    }
-
-    /// Receives a message of the engine itself from one peer.
-    pub fn recv_internal(&mut self, source: PeerId, tag: u64, memory: Memory, internal: Internal) {
-        let capacity = memory.len();
-        let source = Source::Peer(source);
-        let matching = tasuki_msg::Matching { queue: Queue::Internal, source, tag, ignore: 0 };
-        let request = |user| RecvRequest { matching, capacity, multi: None, user };
-        // The only error is an unknown peer, and this one is known.
-        let _ =
-            self.post_recv(RecvOp::internal(memory, internal), |layer, user| layer.post_recv(request(user)));
     }
 
     /// A number under which a peer may fetch a send that is about to be posted.
@@ -230,7 +207,7 @@ impl Messages {
         }
         send.reported = true;
         let (context, peer, tagged) = (send.context, send.peer, send.tagged);
-        self.sent(args.report, context, peer, tagged);
+        self.completions.push_sent(args.report, context, peer, tagged);
     }
 
     /// Takes back the program's operations with this context, as far as they can still be taken back. True if
@@ -318,79 +295,5 @@ impl Messages {
         for end in self.lent.take_back(user) {
             self.recv_ended(end);
         }
-    }
-
-    /// A peer broke the protocol. The engine will declare it failed when no carrier is at work.
-    pub fn accuse(&mut self, peer: Peer, reason: &str) {
-        self.duties.push_back(Duty::Violation(peer, reason.to_owned()));
-    }
-}
-
-/// Completions.
-impl Messages {
-    /// A send is over and has succeeded: the program is told, if it wants to be.
-    #[inline(never)]
-    pub fn sent(&mut self, report: Report, context: u64, peer: Peer, tagged: bool) {
-        if report != Report::Failure {
-            let quiet = report == Report::Quiet;
-            self.completions.push_back(Completion::Send { context, peer, tagged, quiet });
-        }
-    }
-
-    /// A put of a peer is in the program's memory. The program is told if completion data came with it.
-    pub fn put_arrived(&mut self, source: Peer, data: Option<u64>, len: u64) {
-        if let Some(data) = data {
-            self.completions.push_back(Completion::Put { source, data, len });
-        }
-    }
-
-    #[inline]
-    pub fn has_completions(&self) -> bool {
-        !self.completions.is_empty()
-    }
-
-    pub fn completions_waiting(&self) -> usize {
-        self.completions.len()
-    }
-
-    /// The oldest completion.
-    pub fn pop_completion(&mut self) -> Option<Completion> {
-        self.completions.pop_front()
-    }
-
-    /// Gives up to `max` completions to `each`, the oldest first. Returns how many.
-    pub fn drain_completions(
-        &mut self,
-        max: usize,
-        peers: &Peers,
-        mut each: impl FnMut(&Completion, &Names<'_>),
-    ) -> usize {
-        let names = Names(peers);
-        let (first, second) = self.completions.as_slices();
-        let count = max.min(first.len() + second.len());
-        let from_first = count.min(first.len());
-        first[..from_first].iter().for_each(|completion| each(completion, &names));
-        second[..count - from_first].iter().for_each(|completion| each(completion, &names));
-        if count == self.completions.len() {
-            self.completions.clear();
-        } else {
-            self.completions.drain(..count);
-        }
-        count
-    }
-
-    /// Drops all completions: the program reads no more.
-    pub fn clear_completions(&mut self) {
-        self.completions.clear();
-    }
-}
-
-/// What a failure of the message layer means to the program.
-pub(crate) fn translate(failure: tasuki_msg::Failure) -> Failure {
-    use tasuki_msg::Gone;
-    match failure {
-        tasuki_msg::Failure::Cancelled => Failure::Cancelled,
-        tasuki_msg::Failure::PeerGone(_, Gone::Failed) => Failure::PeerFailed,
-        tasuki_msg::Failure::PeerGone(_, Gone::Closed) => Failure::PeerClosed,
     }
 }

@@ -15,7 +15,7 @@ pub(crate) enum Internal {
     Rma(usize),
     /// A control message about length-coded bulk or streams.
     Control,
-    /// Nobody needs to know the end.
+    /// No part needs to know the end.
     Unattended,
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct Readiness {
 /// of its own.
 const LINK_STATES: u64 = u64::MAX;
 
-/// How much has arrived or left by one socket of late.
+/// How much has arrived or left by one socket recently.
 #[derive(Clone, Copy, Default)]
 struct Heat {
     level: u32,
@@ -107,9 +107,9 @@ impl Readiness {
         }
     }
 
-    /// `count` packets have been handed to the kernel at once. When the kernel is done with one it looks for
-    /// who watches the socket, as somebody may be waiting for room: so a stream that leaves makes a socket
-    /// hot too. A single packet is no stream.
+    /// Notes that `count` packets have been handed to the kernel at once. When the kernel is done with a
+    /// packet it wakes the watchers of the socket, which may be waiting for room. A stream of datagrams that
+    /// leaves therefore makes a socket hot, as one that arrives does. A single packet is no stream.
     pub fn sent(&mut self, index: usize, link: &Link, count: usize) {
         if count > 1 {
             self.received(index, link, count);

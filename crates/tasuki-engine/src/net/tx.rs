@@ -69,12 +69,12 @@ impl Net {
         };
         if coalesce {
             self.proto.coalesce(conn, start, bytes);
-            messages.sent(args.report, args.context, args.peer, args.tag.is_some());
+            messages.completions_mut().push_sent(args.report, args.context, args.peer, args.tag.is_some());
             self.hold(len, args.more, messages, peers, now);
             return Sent::Done;
         }
         let transmit = self.proto.send_inline(now, conn, start, bytes, &mut self.packet);
-        messages.sent(args.report, args.context, args.peer, args.tag.is_some());
+        messages.completions_mut().push_sent(args.report, args.context, args.peer, args.tag.is_some());
         let Some(transmit) = transmit else { return Sent::Transmit };
         if let Some(target) = self.target(&transmit, peers) {
             self.queue_packet(target, Place::Beside, transmit.len);
@@ -110,7 +110,7 @@ impl Net {
             Departure::Now => false,
             Departure::Coalesced if self.coalesce_watch.is_watched() => true,
             Departure::Coalesced | Departure::AfterCoalesced => {
-                self.send_held(messages, peers, now);
+                self.send_coalesced(messages, peers, now);
                 false
             }
         }
@@ -122,21 +122,21 @@ impl Net {
             self.coalesce_watch.begin(now);
         }
         if self.coalescer.hold(len, more, now) {
-            self.send_held(messages, peers, now);
+            self.send_coalesced(messages, peers, now);
         }
     }
 
     /// Sends the messages that wait for others, if there are any.
     #[cold]
-    fn send_held(&mut self, messages: &mut Messages, peers: &mut Peers, now: Time) {
+    fn send_coalesced(&mut self, messages: &mut Messages, peers: &mut Peers, now: Time) {
         if self.coalescer.holds() {
             self.transmit(messages, peers, now);
         }
     }
 
-    /// The program has gone off with messages that wait. True if there were any; they must be transmitted
-    /// now.
-    pub fn abandon_held(&mut self, now: Time) -> bool {
+    /// Notes that the program has stopped calling while messages wait to share a packet. True if there were
+    /// any; they must be transmitted now.
+    pub fn abandon_coalesced(&mut self, now: Time) -> bool {
         let holds = self.coalescer.holds();
         if holds {
             self.coalescer.abandon(now);

@@ -25,9 +25,9 @@ pub struct RemoteArgs {
 /// What peers may do with a memory region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rights {
-    /// They may read it.
+    /// Peers may read the region.
     pub get: bool,
-    /// They may write it.
+    /// Peers may write into the region.
     pub put: bool,
 }
 

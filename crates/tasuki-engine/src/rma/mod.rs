@@ -18,6 +18,7 @@
 pub(crate) mod api;
 mod regions;
 mod request;
+mod target;
 
 use std::collections::VecDeque;
 
@@ -33,6 +34,7 @@ use crate::peers::Peers;
 use api::{RemoteArgs, RemoteDone, RemoteFailure, Rights, UnregisterError};
 use regions::Regions;
 use request::{GET, HEAD, NUMBER_MAX, PUT, PUT_INLINE, Request};
+use target::{accuse, answer};
 
 /// Verdict of an answer: the transfer was done.
 const DONE: u64 = 0;
@@ -189,69 +191,6 @@ impl Rma {
     }
 }
 
-/// The target.
-impl Rma {
-    /// Receives requests that have arrived. True if there was one.
-    pub fn receive_requests(&mut self, messages: &mut Messages) -> bool {
-        let steps = &mut self.steps;
-        let max = (HEAD + rma::INLINE_PUT_MAX) as u64;
-        messages.receive_internal(REQUEST_TAG, max, |_| Internal::Rma(steps.insert(Step::Request)))
-    }
-
-    fn requested(&mut self, done: &RecvDone, bytes: &[u8], messages: &mut Messages, peers: &Peers) {
-        let (source, data) = (Peer::from(done.source), done.data);
-        let Some((request, payload)) = Request::read(bytes) else { return accuse(source, messages) };
-        let (number, key, len) = (request.number, request.key, request.len);
-        match request.what {
-            PUT_INLINE => {
-                let place = self.regions.find(&request);
-                if let Some(place) = &place {
-                    // SAFETY: `find` stays inside of memory that the program has registered. It may be
-                    // written until it is unregistered, which takes the same lock.
-                    unsafe { place.write(0, payload) };
-                    messages.put_arrived(source, data, len);
-                }
-                let nothing = (Memory::One(NOTHING), Internal::Unattended);
-                answer(source, number, place.is_some(), nothing, messages, peers);
-            }
-            PUT => {
-                let Some(id) = peers.id(source) else { return };
-                let place = self.regions.occupy(&request);
-                let key = place.as_ref().map(|_| key);
-                let step = self.step(Step::Placing { source, number, key, len, data });
-                let into = place.unwrap_or(Memory::One(NOTHING));
-                messages.recv_internal(id, PAYLOAD_TAG | number, into, step);
-            }
-            _ => {
-                let found = self.regions.occupy(&request);
-                let good = found.is_some();
-                let bytes = match found {
-                    Some(place) => (place, self.step(Step::Serving { key })),
-                    None => (Memory::One(NOTHING), Internal::Unattended),
-                };
-                answer(source, number, good, bytes, messages, peers);
-            }
-        }
-    }
-}
-
-fn answer(
-    to: Peer,
-    number: u64,
-    good: bool,
-    (bytes, internal): (Memory, Internal),
-    messages: &mut Messages,
-    peers: &Peers,
-) {
-    let verdict = if good { DONE } else { REFUSED };
-    let tag = (ANSWER_TAG | number, Some(verdict));
-    messages.send_internal(peers, to, tag, bytes, internal);
-}
-
-fn accuse(source: Peer, messages: &mut Messages) {
-    messages.accuse(source, "a request for a one-sided transfer makes no sense");
-}
-
 /// Both sides: ends of messages.
 impl Rma {
     /// The send of a step is over.
@@ -288,7 +227,7 @@ impl Rma {
                 match result {
                     Ok(done) if done.total == len => {
                         if key.is_some() {
-                            messages.put_arrived(source, data, len);
+                            messages.completions_mut().push_put(source, data, len);
                         }
                         let nothing = (Memory::One(NOTHING), Internal::Unattended);
                         answer(source, number, key.is_some(), nothing, messages, peers);

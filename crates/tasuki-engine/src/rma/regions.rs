@@ -12,7 +12,7 @@ struct Region {
     rights: Rights,
     /// Transfers under way in it.
     busy: usize,
-    /// It takes no new ones.
+    /// The region is being unregistered and takes no new transfers.
     closed: bool,
 }
 

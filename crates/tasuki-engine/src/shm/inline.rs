@@ -210,7 +210,7 @@ impl Outbound {
             None => unsafe { Outbound::push_start(cache_line.give_back(), start, *args) },
         }
         if args.report != Report::Failure {
-            messages.sent(args.report, args.context, args.peer, args.tag.is_some());
+            messages.completions_mut().push_sent(args.report, args.context, args.peer, args.tag.is_some());
         }
         true
     }
@@ -231,7 +231,7 @@ impl Outbound {
         let head = record::start_head(&start);
         // SAFETY: as the caller promises; the ring overlaps nobody's buffer.
         room.fill(head + len, |bytes| unsafe { write_start(bytes, head, &start, args) });
-        messages.sent(args.report, args.context, args.peer, args.tag.is_some());
+        messages.completions_mut().push_sent(args.report, args.context, args.peer, args.tag.is_some());
         true
     }
 }

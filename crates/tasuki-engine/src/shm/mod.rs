@@ -5,10 +5,12 @@
 //! the fast path of `inline.rs`; long ones are fetched out of the sender's memory, by the receiver alone or
 //! by both ends ([`dual_copy`]).
 
+mod control;
 pub(crate) mod dual_copy;
 pub(crate) mod inline;
 mod outbound;
 mod record;
+mod senders;
 
 use tasuki_proto::Time;
 use tasuki_ring::{Departure, OpenError, Outbox, Segment, Slot, Token, Verdict};
@@ -21,31 +23,7 @@ use crate::messages::Messages;
 use crate::peers::Peers;
 use dual_copy::DualCopies;
 use outbound::Outbound;
-
-/// What is known of the peers that write to this endpoint: who uses which slot of its segment.
-#[derive(Default)]
-struct Senders(Vec<Option<(Slot, Peer)>>);
-
-impl Senders {
-    /// The peer that writes by this slot, if it has introduced itself.
-    #[inline(always)]
-    fn find(&self, slot: Slot) -> Option<Peer> {
-        let known = self.0.get(slot.index()).copied().flatten();
-        known.filter(|(of, _)| *of == slot).map(|(_, peer)| peer)
-    }
-
-    fn insert(&mut self, slot: Slot, peer: Peer) {
-        if self.0.len() <= slot.index() {
-            self.0.resize(slot.index() + 1, None);
-        }
-        self.0[slot.index()] = Some((slot, peer));
-    }
-
-    fn remove(&mut self, slot: Slot) -> Option<Peer> {
-        let place = self.0.get_mut(slot.index())?;
-        place.take_if(|(of, _)| *of == slot).map(|(_, peer)| peer)
-    }
-}
+use senders::Senders;
 
 /// The carrier.
 pub(crate) struct Shm {
@@ -157,7 +135,7 @@ impl Shm {
                 None => {
                     // Anything but an introduction is dropped: nobody who was given this endpoint's address
                     // writes it first.
-                    if let Some(address) = record::introduced(address, bytes) {
+                    if let Some(address) = control::introduced(address, bytes) {
                         let peer = peers.find_or_add(&address, || messages.add_peer());
                         senders.insert(slot, peer);
                         received.newcomers.push(peer);
@@ -190,7 +168,7 @@ fn take_record(
         if let Some(id) = peers.id(peer) {
             messages.deliver(id, &frame, payload);
         }
-    } else if let Some(offer) = record::read_request(bytes) {
+    } else if let Some(offer) = control::read_request(bytes) {
         dual_copies.accept(peer, slot, offer);
     } else {
         messages.accuse(peer, "a record in shared memory is no frame");

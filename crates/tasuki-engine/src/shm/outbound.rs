@@ -6,7 +6,8 @@ use tasuki_msg::{PeerId, Start, Transmit};
 use tasuki_ring::{Cma, Outbox};
 use tasuki_tuning::shm;
 
-use super::record::{self, HEAD, INTRODUCTION};
+use super::control::{self, INTRODUCTION};
+use super::record::{self, HEAD};
 use crate::address::Address;
 use crate::api::SendArgs;
 use crate::memory::copy_pieces;
@@ -86,7 +87,7 @@ impl Outbound {
 
     fn introduce(&mut self, from: &Address, to: &Address) -> bool {
         if !self.introduced {
-            self.introduced = self.outbox.push(INTRODUCTION, |bytes| record::introduce(from, to, bytes));
+            self.introduced = self.outbox.push(INTRODUCTION, |bytes| control::introduce(from, to, bytes));
         }
         self.introduced
     }

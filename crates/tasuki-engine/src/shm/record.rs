@@ -2,15 +2,11 @@
 //! plain and fixed.
 //!
 //! A record is a head and the payload. The head of a whole message is short, so that up to 32 bytes of
-//! payload cross in one cache line; every other frame has a head of 64 bytes. The first record that an
-//! endpoint pushes into another's segment is its introduction: its own address, and the half of the
-//! addressee's secret that proves that it was given the address.
+//! payload cross in one cache line; every other frame has a head of 64 bytes. `control.rs` has
+//! the records that are no frames.
 
 use tasuki_msg::{Data, Epoch, Frame, Mark, MsgSeq, Queue, Start};
 use tasuki_ring::SHORT as CACHE_LINE;
-
-use super::dual_copy::CopyRequest;
-use crate::address::Address;
 
 /// Size of the longest head, bytes.
 pub(super) const HEAD: usize = 64;
@@ -27,64 +23,12 @@ const WHOLE: u8 = 11;
 /// Largest sequence number that fits into a short head, which has 48 bits for it.
 const SHORT_SEQ: u64 = (1 << 48) - 1;
 
-/// Size of an introduction, bytes.
-pub(super) const INTRODUCTION: usize = 1 + 8 + Address::LEN;
-
-const INTRODUCE: u8 = 0x7f;
-
-/// Size of a request for a dual copy, bytes: it crosses in one cache line.
-pub(super) const COPY_REQUEST: usize = 40;
-const _: () = assert!(COPY_REQUEST <= CACHE_LINE);
-
-/// Kind of a request for a dual copy.
-const REQUESTING: u8 = 0x7e;
-
 const TAGGED: u8 = 1;
 const DATA: u8 = 2;
 const KEY: u8 = 4;
 const CHARGED: u8 = 8;
 const ACK: u8 = 16;
 const INTERNAL: u8 = 32;
-
-/// Writes the introduction of `me` to the owner of the ring.
-pub(super) fn introduce(me: &Address, to: &Address, into: &mut [u8]) {
-    into[0] = INTRODUCE;
-    into[1..9].copy_from_slice(&proof(to));
-    into[9..INTRODUCTION].copy_from_slice(&me.to_bytes());
-}
-
-/// Reads an introduction to `me`; `None` if the record is none, or its writer was not given the address of
-/// `me`.
-pub(super) fn introduced(me: &Address, record: &[u8]) -> Option<Address> {
-    let valid = record.len() == INTRODUCTION && record[0] == INTRODUCE && record[1..9] == proof(me);
-    if valid { Address::from_bytes(&record[9..]).ok() } else { None }
-}
-
-/// Writes a request to the sender of a long message: please copy some of it.
-pub(super) fn write_request(request: &CopyRequest, into: &mut [u8]) {
-    let first = u64::from(REQUESTING) | u64::from(request.generation) << 16;
-    let words = [first, request.base, request.offset, request.len, request.target];
-    for (place, word) in into[..COPY_REQUEST].chunks_exact_mut(8).zip(words) {
-        place.copy_from_slice(&word.to_le_bytes());
-    }
-}
-
-/// Reads a request for a dual copy; `None` if the record is none.
-pub(super) fn read_request(record: &[u8]) -> Option<CopyRequest> {
-    if record.first() != Some(&REQUESTING) || record.len() != COPY_REQUEST {
-        return None;
-    }
-    let generation = (word(record, 0)? >> 16) as u16;
-    let [base, offset, len, target] =
-        [word(record, 1)?, word(record, 2)?, word(record, 3)?, word(record, 4)?];
-    Some(CopyRequest { generation, base, offset, len, target })
-}
-
-fn proof(address: &Address) -> [u8; 8] {
-    let mut proof = [0; 8];
-    proof.copy_from_slice(&address.secret[8..]);
-    proof
-}
 
 /// Size of the head in front of a frame's payload, bytes.
 pub(super) fn head(frame: &Frame) -> usize {
@@ -178,7 +122,7 @@ fn whole(first: u64, tag: u64, data: Option<u64>, len: u64) -> Start {
 
 /// The little-endian word at `index` of a record; `None` if the record is too short.
 #[inline(always)]
-fn word(record: &[u8], index: usize) -> Option<u64> {
+pub(super) fn word(record: &[u8], index: usize) -> Option<u64> {
     let bytes = record.get(8 * index..8 * index + 8)?;
     Some(u64::from_le_bytes(bytes.try_into().ok()?))
 }
@@ -338,11 +282,6 @@ mod tests {
                 Some((frame, frame.payload_len()))
             );
         }
-        let request = CopyRequest { generation: 1, base: 2, offset: 3, len: 4, target: u64::MAX };
-        let mut record = [0xee; COPY_REQUEST];
-        write_request(&request, &mut record);
-        assert_eq!((read_request(&record), read(&record)), (Some(request), None));
-        assert_eq!(read_request(&record[..COPY_REQUEST - 1]), None);
         assert_eq!(read(&[0; HEAD - 1]), None);
         assert_eq!(read(&[12; HEAD]), None);
         assert_eq!(read(&[WHOLE; SHORT - 1]), None);

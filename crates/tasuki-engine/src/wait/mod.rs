@@ -96,18 +96,18 @@ impl WaitPolicy {
 
 /// Offering the processor.
 impl WaitPolicy {
-    /// A poll of memory alone has found nothing. False, and it is not counted, if it is time to offer the
-    /// processor.
+    /// Counts a poll of memory alone that has found nothing. False, and the poll is not counted, if it is time
+    /// to offer the processor.
     #[inline(always)]
     pub fn keeps_processor(&mut self) -> bool {
-        self.yielding.goes_on()
+        self.yielding.keeps_processor()
     }
 
-    /// A poll is over, in which something was done (`busy`) or the program was given something (`given`).
+    /// Counts a poll in which something was done (`busy`) or the program was given something (`given`).
     /// True if it is time to offer the processor.
     #[inline]
     pub fn is_time_to_rest(&mut self, busy: bool, given: bool) -> bool {
-        self.yielding.is_over(busy, given)
+        self.yielding.count_poll(busy, given)
     }
 
     /// How the processor is to be offered now.

@@ -30,7 +30,8 @@ pub(crate) struct Oversubscription {
     shared: Arc<Shared>,
     /// A processor for everybody is taken for granted (`TASUKI_SENDER_COPIES=always`).
     assume_spare: bool,
-    /// When yields of this thread were last taken up twice in a row: somebody else wants its processor.
+    /// When yields of this thread were last taken up twice in a row, which means that another thread wants
+    /// its processor.
     yields_taken_up: Option<Time>,
 }
 
@@ -83,7 +84,7 @@ impl Oversubscription {
         if last != 0 && now.since_ns(then) < age_ns { last as u32 & 0xffff } else { self.excess(now, askers) }
     }
 
-    /// Whether this thread's yields were taken up of late.
+    /// Whether this thread's yields were taken up recently.
     pub fn note_yields(&mut self, taken_up: bool, now: Time) {
         self.yields_taken_up = taken_up.then_some(now);
     }
@@ -263,7 +264,7 @@ mod tests {
         spawn(move || {
             pin(ours);
             let _neighbour = Spinners::on(other, 6);
-            // While somebody else wants our processor too, the answer is rightly another one.
+            // While another thread wants this processor too, the answer is rightly another one.
             let quiet = (0..60).any(|_| {
                 let (processors, clock) = (Oversubscription::new(false), Clock::new());
                 let (excess, preempted) = poll(&processors, clock);

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fourth_word_of_loadavg_tells_who_runs() {
+    fn the_fourth_word_of_loadavg_tells_how_many_threads_run() {
         // The example of proc_loadavg(5), and text that is none.
         assert_eq!(running(b"0.20 0.18 0.12 1/80 11206\n"), Some(1));
         assert_eq!(running(b"0.00 0.01 0.05 13/1024 7\n"), Some(13));

@@ -58,18 +58,19 @@ impl Yielding {
         }
     }
 
-    /// A poll has found nothing. False, and it is not counted, if it is time to offer the processor.
+    /// Counts a poll that has found nothing. False, and the poll is not counted, if it is time to offer the
+    /// processor.
     #[inline]
-    pub fn goes_on(&mut self) -> bool {
+    pub fn keeps_processor(&mut self) -> bool {
         let on = self.idle < self.limit;
         self.idle += u32::from(on);
         on
     }
 
-    /// A poll is over, in which something was done (`busy`), or the program was even given something
-    /// (`given`). True if it is time to offer the processor.
+    /// Counts a poll in which something was done (`busy`), or the program was even given something (`given`).
+    /// True if it is time to offer the processor.
     #[inline]
-    pub fn is_over(&mut self, busy: bool, given: bool) -> bool {
+    pub fn count_poll(&mut self, busy: bool, given: bool) -> bool {
         if given {
             self.since = None;
         }
@@ -83,7 +84,7 @@ impl Yielding {
         over
     }
 
-    /// It is time to offer the processor: how?
+    /// Decides how to offer the processor, by a yield or by a nap, when it is time to offer it.
     pub fn rest(&mut self, now: Time) -> Rest {
         self.since.get_or_insert(now);
         if self.oversubscribed && self.has_waited(now) { Rest::Nap(wait::NAP) } else { Rest::Yield }
@@ -109,8 +110,8 @@ impl Yielding {
         self.taken_up > 1
     }
 
-    /// A yield is over, which took so long. It takes many that are not taken up to believe that nobody wants
-    /// the processor any more.
+    /// Counts a yield that returned after `took`. Only after many yields that were not taken up does the rank
+    /// believe that no other thread wants the processor any more.
     pub fn yielded(&mut self, took: Duration) {
         let taken_up = took > wait::YIELD_TAKEN_UP;
         self.taken_up = if taken_up { self.taken_up.saturating_add(1) } else { 0 };
@@ -146,8 +147,8 @@ mod tests {
     fn a_yield_that_is_taken_up_makes_the_next_offer_come_sooner() {
         let mut yielding = Yielding::new();
         let rounds = |yielding: &mut Yielding| {
-            yielding.is_over(true, false);
-            (1..).find(|_| yielding.is_over(false, false)).expect("an offer")
+            yielding.count_poll(true, false);
+            (1..).find(|_| yielding.count_poll(false, false)).expect("an offer")
         };
         assert_eq!(rounds(&mut yielding), wait::YIELD_POLLS_UNWANTED + 1);
         yielding.yielded(wait::YIELD_TAKEN_UP * 2);
@@ -159,7 +160,8 @@ mod tests {
     #[test]
     fn offers_are_repeated() {
         let mut yielding = Yielding::new();
-        let yields = |yielding: &mut Yielding| (0..1000).filter(|_| yielding.is_over(false, false)).count();
+        let yields =
+            |yielding: &mut Yielding| (0..1000).filter(|_| yielding.count_poll(false, false)).count();
         let again = wait::YIELD_POLLS_UNWANTED / wait::YIELD_AGAIN_SHARE;
         assert_eq!(
             yields(&mut yielding),
@@ -192,7 +194,7 @@ mod tests {
     fn a_rank_that_waits_while_oversubscribed_naps() {
         assert_eq!(first_nap(&mut Yielding::new(), 0, false), None, "there is a processor for everybody");
         let mut yielding = Yielding::new();
-        // It asks after an offer, and knows at the next one.
+        // The rank asks for oversubscription after an offer, and knows the answer at the next offer.
         assert_eq!(first_nap(&mut yielding, 0, true), Some(wait::NAP_WAITED_MIN_NS + 10_000));
         yielding.napped();
         let now = Time(1_000_000);
@@ -208,9 +210,9 @@ mod tests {
     fn only_what_the_program_is_given_ends_its_wait() {
         let mut yielding = Yielding::new();
         first_nap(&mut yielding, 0, true).expect("a nap");
-        yielding.is_over(true, false);
+        yielding.count_poll(true, false);
         assert_eq!(yielding.rest(Time(1_000_000)), Rest::Nap(wait::NAP), "packets of others are no message");
-        yielding.is_over(true, true);
+        yielding.count_poll(true, true);
         assert_eq!(first_nap(&mut yielding, 2_000_000, true), Some(wait::NAP_WAITED_MIN_NS));
     }
 
@@ -222,7 +224,7 @@ mod tests {
             first_nap(&mut yielding, 0, true),
             Some(u64::from(wait::NAP_REFUSED_MIN_MEETING) * 10_000)
         );
-        yielding.is_over(false, true);
+        yielding.count_poll(false, true);
         assert_eq!(
             first_nap(&mut yielding, wait::MEETING_NS, true),
             Some(wait::NAP_WAITED_MIN_NS),

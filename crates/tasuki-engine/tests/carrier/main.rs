@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use cables::Cables;
 use tasuki_engine::{Completion, Endpoint, Lanes, Peer};
 
-/// After so long without what it waits for a test has failed.
+/// A test that has waited for something for longer than this has failed.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 const MESSAGE: usize = 1 << 20;

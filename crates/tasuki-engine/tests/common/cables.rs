@@ -33,7 +33,7 @@ fn link_address(cable: usize, host: usize) -> Ipv4Addr {
 }
 
 impl Cables {
-    /// So many cables; `None` without root, which namespaces need.
+    /// Makes `count` cables between two namespaces; `None` without root, which namespaces need.
     pub fn new(count: usize) -> Option<Cables> {
         if !nix::unistd::geteuid().is_root() {
             eprintln!("skipped: needs root to make network namespaces");
@@ -74,7 +74,7 @@ impl Cables {
         });
     }
 
-    /// Lets no more than so many bits per second through each NIC, so that one cable alone does not carry
+    /// Lets no more than this many bits per second through each NIC, so that one cable alone does not carry
     /// all; raw lanes go past that.
     #[allow(dead_code, reason = "each test includes this file and uses a part")]
     pub fn limit(&self, bits_per_second: u64) {

@@ -52,7 +52,8 @@ impl Pair {
         self.round_trips(bytes, 2000);
     }
 
-    /// So many messages there and back. Not inlined, so that a profiler can be told to look at nothing else.
+    /// Sends `count` messages there and back. Not inlined, so that a profiler can be told to look at nothing
+    /// else.
     #[inline(never)]
     pub fn round_trips(&mut self, bytes: usize, count: usize) {
         for _ in 0..count {

@@ -21,7 +21,7 @@ use tasuki_random::Random;
 use tasuki_ring::Token;
 use tasuki_testkit::replay::Replay;
 
-/// After so long without what it waits for a test has failed: a hang is a defect, slowness is not.
+/// A test that has waited for something for longer than this has failed: a hang is a defect, slowness is not.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Looks in which anything that can happen has happened.
@@ -195,9 +195,9 @@ fn a_sender_that_dies_while_it_writes_ends_the_receive() {
     second.finish(&mut node);
 }
 
-/// An endpoint that closes while somebody writes into its program's memory waits for the end of that.
+/// An endpoint that closes while another process writes into its program's memory waits for the end of that.
 #[test]
-fn closing_waits_for_who_writes() {
+fn closing_waits_for_senders_that_write() {
     let Some((other, node, _)) = held_up() else { return };
     let closed = Arc::new(AtomicBool::new(false));
     let said = Arc::clone(&closed);

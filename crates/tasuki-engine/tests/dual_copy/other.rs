@@ -84,7 +84,7 @@ impl Other {
 
 impl Drop for Other {
     fn drop(&mut self) {
-        // After a failed test nobody else does.
+        // After a failed test nothing else ends the child process.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

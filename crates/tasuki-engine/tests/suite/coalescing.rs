@@ -59,7 +59,7 @@ impl Pair {
         self.sent += 1;
     }
 
-    /// Receives for so many messages, whatever their tags.
+    /// Posts receives for `count` messages, whatever their tags.
     fn expect(&mut self, count: usize) {
         for into in &mut self.into[..count] {
             let buffers = [Buffer { ptr: into.as_mut_ptr(), len: into.len() }];

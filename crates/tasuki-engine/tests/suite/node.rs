@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tasuki_engine::{Buffer, Completion, Endpoint, Framing, Options, Peer, RecvArgs, Report, SendArgs};
 
-/// After so long without what it waits for a test has failed: a hang is a defect, slowness is not.
+/// A test that has waited for something for longer than this has failed: a hang is a defect, slowness is not.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub fn options(lane: Lane) -> Options {
     }
 }
 
-/// So many endpoints that know each other; `peers[i]` is the i-th, itself included.
+/// Opens endpoints that know each other; `peers[i]` is the i-th, itself included.
 pub fn nodes(count: usize, lane: Lane) -> Vec<Node> {
     Node::acquainted((0..count).map(|_| Endpoint::open(&options(lane)).unwrap()).collect())
 }

@@ -175,7 +175,7 @@ fn a_silent_program_receives() {
 }
 
 #[test]
-fn sends_to_one_who_has_left_fail() {
+fn sends_to_a_peer_that_has_left_fail() {
     for lane in LANES {
         let mut all = nodes(2, lane);
         let recv = all[1].recv(Some(0), Some(1), 0, 8);

@@ -12,7 +12,8 @@ use crate::node::{LANES, Lane, options};
 
 const SIZE: usize = 3 << 20;
 
-/// One who asks, one who serves, and the memory that it serves.
+/// An endpoint that asks for transfers (the origin), one that serves them (the target), and the memory that
+/// the target serves.
 struct Pair {
     asks: Endpoint,
     serves: Option<Endpoint>,
@@ -177,7 +178,7 @@ fn wrong_keys_and_bounds_are_refused_and_touch_nothing() {
 }
 
 #[test]
-fn transfers_with_one_who_has_left_fail() {
+fn transfers_with_a_peer_that_has_left_fail() {
     for lane in LANES {
         let mut pair = pair(lane);
         assert_eq!(pair.one(false, pair.key, 0, &mut [1]), Ok(()));

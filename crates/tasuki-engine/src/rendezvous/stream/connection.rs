@@ -57,7 +57,7 @@ impl Connection {
         *self = stream.map_or(Connection::None, |stream| Connection::Opening(stream, token, cx.now.0));
     }
 
-    /// Since when the connection is coming about, ns; `None` if it is there, or nobody has begun.
+    /// When the opening of the connection began, ns; `None` if it is open, or if neither end has begun.
     pub fn opening_since(&self) -> Option<u64> {
         match self {
             Connection::Invited(door) => Some(door.since),

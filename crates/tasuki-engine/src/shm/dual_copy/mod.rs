@@ -10,30 +10,17 @@
 //! claimed, has said that it cannot, or is gone with all its threads: whatever becomes of the message, the
 //! program gets its memory back only then.
 
-use tasuki_proto::Time;
+mod sender;
+
 use tasuki_ring::{DualCopy, DualCopyOffer, SendersShare, Slot};
 use tasuki_tuning::dual_copy;
 
 use super::Shm;
+use super::control::{self, COPY_REQUEST, CopyRequest};
 use super::outbound::Outbound;
-use super::record::{self, COPY_REQUEST};
 use crate::api::Peer;
 use crate::messages::{Messages, PullJob};
 use crate::wait::oversubscription::Oversubscription;
-
-/// What a receiver asks the sender of a message to write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct CopyRequest {
-    /// The receiver's number of the copy.
-    pub generation: u16,
-    /// Where the message begins in the sender's memory.
-    pub base: u64,
-    /// The bytes that are shared: place of the first in the message, and how many.
-    pub offset: u64,
-    pub len: u64,
-    /// Where the receiver wants the first of them.
-    pub target: u64,
-}
 
 /// A request that this endpoint, the sender of a message, has received.
 #[derive(Clone, Copy, Debug)]
@@ -175,7 +162,7 @@ impl Shm {
         let mut copy = DualCopy::begin(&mut outbound.outbox, job.len)?;
         let (generation, offset, len) = (copy.generation(), job.offset, job.len);
         let request = CopyRequest { generation, base, offset, len, target };
-        if !outbound.outbox.push(COPY_REQUEST, |bytes| record::write_request(&request, bytes)) {
+        if !outbound.outbox.push(COPY_REQUEST, |bytes| control::write_request(&request, bytes)) {
             return None;
         }
         self.dual_copies.counters.offered += 1;
@@ -291,58 +278,4 @@ impl Shm {
 /// Whether the peer has a long message from here to copy itself, so that it has no time for one to here.
 fn is_busy_copying(peer: Peer, messages: &Messages) -> bool {
     messages.sends_under_way() > dual_copy::SENDS_MAX || messages.is_sending_long(peer, dual_copy::LENGTH_MIN)
-}
-
-/// The sender's end.
-impl Shm {
-    /// Whether a receiver has asked for a part of a message from here.
-    #[inline]
-    pub fn has_copy_requests(&self) -> bool {
-        !self.dual_copies.accepted.is_empty()
-    }
-
-    /// Writes one part of a message for a receiver that has asked, if nothing has arrived and there is a
-    /// processor for both. True if it has.
-    pub fn serve_copy(&mut self, messages: &Messages, processors: &mut Oversubscription, now: Time) -> bool {
-        if messages.sends_under_way() > dual_copy::SENDS_MAX || !processors.has_spare_processor(now) {
-            self.dual_copies.accepted.clear();
-            return false;
-        }
-        // What has arrived may be what the program waits for.
-        if !self.is_idle() {
-            return false;
-        }
-        let accepted = self.dual_copies.accepted.remove(0);
-        let Some(size) = self.write_part(&accepted, messages) else { return false };
-        self.dual_copies.counters.written += size;
-        // Other receivers get the next turn.
-        self.dual_copies.accepted.push(accepted);
-        true
-    }
-
-    /// Writes one part of a message into its receiver's memory, and gives its size in bytes. `None`: there is
-    /// nothing more to write.
-    fn write_part(&self, accepted: &Accepted, messages: &Messages) -> Option<u64> {
-        let CopyRequest { base, offset, len, target, .. } = accepted.request;
-        let end = offset.checked_add(len)?;
-        // A receiver gets nothing but bytes of a message to itself that is under way.
-        let under_way = messages.is_sending(accepted.peer, base, end);
-        let outbound = self.outbound(accepted.peer)?;
-        let cma = outbound.cma.filter(|_| under_way)?;
-        let part = self.segment.as_ref()?.claim_part(&accepted.offer)?;
-        let bytes = part.bytes();
-        let (from, size) = (base.wrapping_add(offset).wrapping_add(bytes.start), bytes.end - bytes.start);
-        let to = target.wrapping_add(bytes.start);
-        // SAFETY: the part is inside of the request, which is inside of a send that has not completed and
-        // does not complete while this runs: it can be read, and the program leaves it alone. The receiver
-        // lives and waits for the part: its memory is lent until the part is ended below.
-        let written =
-            outbound.outbox.alive() && unsafe { cma.write(to, from as *const u8, size as usize) }.is_ok();
-        if !written {
-            part.failed();
-            return None;
-        }
-        part.done();
-        Some(size)
-    }
 }

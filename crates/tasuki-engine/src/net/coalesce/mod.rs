@@ -1,0 +1,159 @@
+//! Coalescing: whether short messages to a peer on another host wait for those that follow, so that they
+//! share a packet.
+//!
+//! Every packet costs a system call, which is most of what a short message costs. But a message that waits
+//! must not wait for long, and a program that has sent may go and compute. So messages are held only in a
+//! series, of which the first ones have left at once. What is held leaves when it fills a packet, when the
+//! program polls or does anything else that sends, when the series has become as long as the one before, or
+//! when the helper thread comes ([`crate::helper::watchdog`]). A program that had to be helped is not trusted
+//! with held messages for a while.
+//!
+//! A program that says itself that more messages follow (`FI_MORE` of libfabric) is believed: its messages
+//! are held from the first one on, up to the one that it does not say it of.
+//!
+//! Decision 11 of `docs/adr` has the measurements.
+
+use tasuki_proto::Time;
+use tasuki_tuning::coalesce;
+
+use crate::api::Peer;
+
+/// When a message leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Departure {
+    /// At once; nothing is held.
+    Now,
+    /// At once, behind what is held.
+    AfterCoalesced,
+    /// With those that follow. Only for callers that make sure that it leaves.
+    Coalesced,
+}
+
+/// The current series, and what is held of it.
+pub(crate) struct Coalescer {
+    peer: Peer,
+    /// How often the program had polled when the series began.
+    polls: (u64, u32),
+    /// Messages so far.
+    count: u32,
+    /// The series is so long, or holds messages, that it matters when the program polls next.
+    coalescing: bool,
+    /// Messages of the last series. This series likely has as many; what the program does after them is
+    /// unknown.
+    expected: u32,
+    /// When the last message was sent.
+    last: Time,
+    /// The program has said of the last message that more follow.
+    announced: bool,
+    /// Messages that are held, their bytes with heads, and since when.
+    coalesced: u32,
+    bytes: usize,
+    since: Time,
+    /// Nothing is held before this time.
+    distrusted_until: Time,
+}
+
+impl Coalescer {
+    pub fn new() -> Coalescer {
+        Coalescer {
+            peer: Peer(u32::MAX),
+            polls: (0, 0),
+            count: 0,
+            coalescing: false,
+            expected: 0,
+            last: Time(0),
+            announced: false,
+            coalesced: 0,
+            bytes: 0,
+            since: Time(0),
+            distrusted_until: Time(0),
+        }
+    }
+
+    /// Decides when the next message leaves. `more`: the program says that another one follows at once.
+    #[inline]
+    pub fn next(&mut self, peer: Peer, more: bool, polls: (u64, u32), now: Time) -> Departure {
+        let gap = if self.coalesced > 0 { coalesce::GAP_NS } else { coalesce::GAP_AFTER_CALL_NS };
+        let follows = peer == self.peer && polls == self.polls && now.since_ns(self.last) <= gap;
+        if !follows {
+            return self.begin(peer, more, polls, now);
+        }
+        (self.count, self.last) = (self.count + 1, now);
+        // The last message of an announced series is held with the others, and takes them along.
+        let announced = more || self.announced;
+        let trusted = self.count > coalesce::FIRST && now >= self.distrusted_until;
+        self.coalescing |= self.count > coalesce::FIRST;
+        if !announced && !trusted {
+            Departure::Now
+        } else if self.coalesced > 0 && now.since_ns(self.since) > coalesce::AGE_MAX_NS {
+            Departure::AfterCoalesced
+        } else {
+            Departure::Coalesced
+        }
+    }
+
+    #[inline]
+    fn begin(&mut self, peer: Peer, more: bool, polls: (u64, u32), now: Time) -> Departure {
+        if self.coalescing {
+            self.polled(now);
+        }
+        (self.peer, self.polls, self.count, self.last, self.announced) = (peer, polls, 1, now, false);
+        match (self.coalesced > 0, more) {
+            (true, _) => Departure::AfterCoalesced,
+            (false, true) => Departure::Coalesced,
+            (false, false) => Departure::Now,
+        }
+    }
+
+    /// Whether it matters when the program polls next.
+    #[inline(always)]
+    pub fn is_coalescing(&self) -> bool {
+        self.coalescing
+    }
+
+    /// A message of `len` bytes is held. True if no more should be, so that all must leave now.
+    pub fn hold(&mut self, len: usize, more: bool, now: Time) -> bool {
+        if self.coalesced == 0 {
+            self.since = now;
+        }
+        self.coalescing = true;
+        (self.coalesced, self.bytes) = (self.coalesced + 1, self.bytes + len + coalesce::HEAD_BYTES);
+        let announced = std::mem::replace(&mut self.announced, more);
+        let complete = !more && (announced || self.count == self.expected);
+        complete || self.coalesced >= coalesce::MESSAGES_MAX || self.bytes >= coalesce::BYTES_MAX
+    }
+
+    /// Whether any message is held.
+    #[inline]
+    pub fn holds(&self) -> bool {
+        self.coalesced > 0
+    }
+
+    /// What was held leaves.
+    pub fn release(&mut self) {
+        (self.coalesced, self.bytes) = (0, 0);
+    }
+
+    /// The program does something else after a series: it polls, sends to another peer, or sends on after a
+    /// pause.
+    pub fn polled(&mut self, now: Time) {
+        if self.coalesced > 0 && now.since_ns(self.last) > coalesce::AWAY_NS {
+            self.abandon(now);
+        } else {
+            self.end_series();
+        }
+    }
+
+    /// The program has left messages behind: the helper had to send them, or should have.
+    pub fn abandon(&mut self, now: Time) {
+        self.end_series();
+        self.distrusted_until = Time(now.0.saturating_add(coalesce::DISTRUST_NS));
+    }
+
+    fn end_series(&mut self) {
+        (self.expected, self.count, self.coalescing, self.announced) = (self.count, 0, false, false);
+    }
+}
+
+#[cfg(test)]
+mod tests;
