@@ -44,12 +44,28 @@ pub use self::topo::{Best, MeasureArgs, PlanArgs, RouteArgs, TopoCommand};
 pub use self::topo_tables::{CompareArgs, ShowArgs, VerifyArgs};
 pub use self::tune::{By, TuneChange, TuneCommand, TuneJson, TuneRun, TuneSet, TuneShow, TuneSimulate};
 
-use clap::{Parser, Subcommand};
+use clap::{
+    Parser, Subcommand,
+    builder::styling::{AnsiColor, Styles},
+};
 use std::path::PathBuf;
+
+/// Colours of help and errors, on terminals that have them; NO_COLOR turns them off, as clap sees to.
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
 
 /// Turns a handful of PCs, their Ethernet ports and some cables into one fast parallel machine.
 #[derive(Debug, Parser)]
-#[command(name = "tasuki", version, arg_required_else_help = true, max_term_width = 110)]
+#[command(
+    name = "tasuki",
+    version = env!("TASUKI_VERSION"),
+    styles = STYLES,
+    arg_required_else_help = true,
+    max_term_width = 110
+)]
 pub struct Tasuki {
     /// What to do.
     #[command(subcommand)]
@@ -176,8 +192,8 @@ mod tests {
         Clap::new("test").arg(alone).try_get_matches_from(argv).is_ok()
     }
 
-    /// The defaults of a command, and of those below it, that `--help` shows and that are refused as arguments;
-    /// and the number of all defaults.
+    /// The defaults of a command, and of those below it, that `--help` shows and that are refused as
+    /// arguments; and the number of all defaults.
     fn refused(command: &Clap, all: &mut usize) -> Vec<String> {
         let mut refused = Vec::new();
         for argument in command.get_arguments().filter(|argument| argument.get_action().takes_values()) {
