@@ -27,6 +27,7 @@ pub fn run(command: ClusterCommand) -> Result<ExitCode, Failure> {
 }
 
 fn new(arguments: &ClusterNew) -> Result<(), Failure> {
+    arguments.overwrite.check(arguments.output.as_deref())?;
     let options = Options {
         rate: arguments.rate,
         mtu: arguments.mtu,

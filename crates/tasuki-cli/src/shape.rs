@@ -47,7 +47,7 @@ pub fn cluster(file: Option<&Path>, shape: Option<&Shape>, options: &Options) ->
     match (file, shape) {
         (Some(file), _) => Ok(Cluster::load(file)?),
         (None, Some(shape)) => Ok(generate(shape, options)?),
-        (None, None) => Err(Failure::new("name a cluster file or a --shape")),
+        (None, None) => Err(Failure::new("name a cluster file, or a shape: --shape full:4")),
     }
 }
 

@@ -32,7 +32,7 @@ fn tables_are_written_read_and_checked() {
     let folder = tempfile::tempdir().expect("a folder");
     let (file, name, _) = path(folder.path(), "tables.json");
     for engine in ["structured", "lash", "dimension-order", "any-channels"] {
-        ok(tasuki().args(["topo", "route", "torus:4x4+2", "--engine", engine, "--output", &name]));
+        ok(tasuki().args(["topo", "route", "torus:4x4+2", "--engine", engine, "--output", &name, "--force"]));
         let found = json(&["topo", "verify", "torus:4x4+2", &name]);
         assert_eq!((&found["refuted"], &found["delivered"]), (&Value::Null, &(32 * 31).into()), "{engine}");
     }
@@ -225,7 +225,7 @@ fn clusters_grow() {
         assert_eq!(number("moved"), one["moves"]["unplug"].as_array().map(Vec::len).unwrap_or(0) as u64);
     }
     // Three hosts are on a switch of five ports: two more find free ports.
-    ok(tasuki().args(["plan", "--hosts", "3", "--nics", "1", "--switch", "5", "-o", &old_name]));
+    ok(tasuki().args(["plan", "--hosts", "3", "--nics", "1", "--switch", "5", "-o", &old_name, "--force"]));
     let found = json(&["plan", "--hosts", "5", "--nics", "1", "--grow", &old_name, "--best", "moved"]);
     assert_eq!((&found[0]["moves"]["moved"], &found[0]["moves"]["added"]), (&0.into(), &2.into()));
     let error = fails(&["plan", "--hosts", "6", "--nics", "1", "--grow", &old_name]);
@@ -252,7 +252,7 @@ fn clusters_grow_by_several_hosts() {
         (&star, &["--hosts", "6", "--nics", "1", "--switch", "8"], 1),
     ];
     for (before, after, fewest) in cases {
-        ok(tasuki().arg("plan").args(before).args(["-o", &old_name]));
+        ok(tasuki().arg("plan").args(before).args(["-o", &old_name, "--force"]));
         let old = Cluster::load(&old_file).expect("old");
         let argv: Vec<&str> = ["plan", "--best", "moved", "--grow", &old_name]
             .into_iter()
@@ -261,7 +261,7 @@ fn clusters_grow_by_several_hosts() {
         let found = json(&argv);
         for (number, one) in (1..).zip(found.as_array().expect("a list")) {
             let number: u32 = number;
-            ok(tasuki().args(&argv).args(["--choose", &number.to_string(), "-o", &new_name]));
+            ok(tasuki().args(&argv).args(["--choose", &number.to_string(), "-o", &new_name, "--force"]));
             let new = Cluster::load(&new_file).expect("new");
             let cables = |cluster: &Cluster| -> Vec<[String; 2]> {
                 let mut cables: Vec<_> =
@@ -333,4 +333,28 @@ fn bad_input_is_explained() {
         let error = fails(arguments);
         assert!(error.contains(says), "{arguments:?}: {error:?} should say {says:?}");
     }
+}
+
+/// A file that is there is written over only if that is asked for, and the refusal comes before any work.
+#[test]
+fn files_are_not_written_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, name, _) = path(folder.path(), "precious");
+    std::fs::write(&file, "precious").expect("writes");
+    let commands: [&[&str]; 6] = [
+        &["cluster", "new", "full:2", "-o", &name],
+        &["plan", "--hosts", "4", "--nics", "3", "-o", &name],
+        &["topo", "route", "ring:5+1", "--engine", "minimal", "--output", &name],
+        &["topo", "show", "torus:4x4", "--svg", &name],
+        &["topo", "show", "torus:4x4", "--html", &name],
+        &["topo", "simulate", "ring:5+1", "--plot", &name],
+    ];
+    for argv in commands {
+        let said = fails(argv);
+        assert!(said.contains("precious is there already; --force"), "{argv:?}: {said}");
+        assert_eq!(std::fs::read_to_string(&file).expect("reads"), "precious", "{argv:?}");
+    }
+    ok(tasuki().args(commands[0]).arg("--force"));
+    assert!(std::fs::read_to_string(&file).expect("reads").contains("[[host]]"));
+    ok(tasuki().args(["cluster", "new", "full:2", "-o", "/dev/null"]));
 }

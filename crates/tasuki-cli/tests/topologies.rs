@@ -210,7 +210,7 @@ fn plans_are_ranked() {
 
 fn planned(folder: &Path, arguments: &[&str]) -> Cluster {
     let file = folder.join("cluster.toml");
-    ok(tasuki().arg("plan").args(arguments).arg("-o").arg(&file));
+    ok(tasuki().arg("plan").args(arguments).arg("--force").arg("-o").arg(&file));
     let cluster = Cluster::load(&file).unwrap_or_else(|error| panic!("{arguments:?}: {error}"));
     AddressPlan::new(&cluster).unwrap_or_else(|error| panic!("{arguments:?}: {error}"));
     cluster

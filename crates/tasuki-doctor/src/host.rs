@@ -8,14 +8,15 @@ const SOCKET_BYTES: u64 = 4 << 20;
 /// Least free space of /dev/shm, bytes: with less there is room for few rings.
 const SHM_BYTES_MIN: u64 = 64 << 20;
 
-/// All findings about a host.
-pub fn findings(facts: &HostFacts) -> Vec<Finding> {
+/// All findings about a host. `in_fleet`: it is one of a lab or a cluster, so that messages must find their way
+/// to other hosts; a machine alone needs no rails.
+pub fn findings(facts: &HostFacts, in_fleet: bool) -> Vec<Finding> {
     let mut all = kernel(facts);
     all.extend(within_the_host(facts));
     all.extend(sockets(facts));
     all.extend(match &facts.rails {
         Some(table) => [vec![raw(facts)], rails(facts, table)].concat(),
-        None => no_rails(facts),
+        None => no_rails(facts, in_fleet),
     });
     all
 }
@@ -124,13 +125,14 @@ fn raw(facts: &HostFacts) -> Finding {
     }
 }
 
-fn no_rails(facts: &HostFacts) -> Vec<Finding> {
+fn no_rails(facts: &HostFacts, in_fleet: bool) -> Vec<Finding> {
     let problem = facts.rails_problem.clone().unwrap_or_default();
     let what =
         format!("between hosts: udp over one routed way only, as there is no table of rails ({problem})");
     let remedy = "tasuki apply FILE (a lab: tasuki apply --lab NAME), or name a table with \
                   TASUKI_RAILS; until then tasuki run works with --transport tcp alone";
-    vec![Finding::broken(&facts.host, what, remedy)]
+    let finding = if in_fleet { Finding::broken } else { Finding::slower };
+    vec![finding(&facts.host, &what, remedy)]
 }
 
 fn rails(facts: &HostFacts, table: &RailTable) -> Vec<Finding> {
@@ -233,14 +235,23 @@ mod tests {
     fn a_broker_makes_up_for_missing_permission() {
         let mut facts = healthy();
         facts.raw_refused = Some("Operation not permitted".into());
-        let findings = findings(&facts);
+        let findings = findings(&facts, true);
         assert!(findings.iter().all(|finding| finding.weight == Weight::Well), "{findings:?}");
         assert!(findings.iter().any(|finding| finding.what.contains("from the broker")), "{findings:?}");
     }
 
     #[test]
+    fn a_machine_alone_works_without_rails_and_a_host_of_a_fleet_does_not() {
+        let facts = HostFacts { rails: None, ..healthy() };
+        for (in_fleet, weight) in [(true, Weight::Broken), (false, Weight::Slower)] {
+            let worst = findings(&facts, in_fleet).into_iter().map(|finding| finding.weight).max();
+            assert_eq!(worst, Some(weight));
+        }
+    }
+
+    #[test]
     fn a_healthy_host_needs_nothing() {
-        let findings = findings(&healthy());
+        let findings = findings(&healthy(), true);
         assert!(findings.iter().all(|finding| finding.weight == Weight::Well), "{findings:?}");
         let said = findings.iter().map(|finding| finding.what.as_str()).collect::<Vec<_>>().join("\n");
         for part in ["shm", "to n2: udp, rail 0: eth1", "MTU 9000, 1000 Mbit/s", "to n3: udp, routed"] {
@@ -270,7 +281,8 @@ mod tests {
         for (number, (plant, weight, remedy)) in faults.into_iter().enumerate() {
             let mut facts = healthy();
             plant(&mut facts);
-            let found: Vec<_> = findings(&facts).into_iter().filter(|f| f.weight != Weight::Well).collect();
+            let found: Vec<_> =
+                findings(&facts, true).into_iter().filter(|f| f.weight != Weight::Well).collect();
             assert_eq!(found.len(), 1, "fault {number}: {found:?}");
             assert_eq!(found[0].weight, weight, "{found:?}");
             assert!(found[0].remedy.as_ref().is_some_and(|text| text.contains(remedy)), "{found:?}");

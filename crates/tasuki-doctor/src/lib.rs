@@ -29,10 +29,11 @@ pub fn examine(
     program: Option<&OsString>,
     mpi: Option<&str>,
 ) -> Result<Vec<Finding>, RunError> {
+    let in_fleet = !matches!(fleet, Fleet::Local);
     let mut findings = mpi::findings(program, mpi)?;
     for answer in fleet.run_all(&Task::tasuki([FACTS_COMMAND])) {
         match answer.json::<HostFacts>() {
-            Ok(facts) => findings.extend(host::findings(&facts)),
+            Ok(facts) => findings.extend(host::findings(&facts, in_fleet)),
             Err(HostError { host, why, remedy }) => {
                 let remedy = remedy.unwrap_or_else(|| format!("run `tasuki doctor` on {host} itself"));
                 findings.push(Finding::broken(&host, why, remedy));

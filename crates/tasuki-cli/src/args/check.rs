@@ -1,6 +1,6 @@
 //! `tasuki check`.
 
-use super::RemoteArgs;
+use super::{RemoteArgs, overwrite::Overwrite};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -58,6 +58,8 @@ pub struct CheckArgs {
     /// Write a page with all figures
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
+    #[command(flatten)]
+    pub overwrite: Overwrite,
     /// How other hosts are reached
     #[command(flatten)]
     pub remote: RemoteArgs,

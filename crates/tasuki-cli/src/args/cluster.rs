@@ -1,6 +1,6 @@
 //! `tasuki cluster ...`
 
-use super::{rate::rate, source::Source};
+use super::{overwrite::Overwrite, rate::rate, source::Source};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use tasuki_cluster::{Rate, generate::Shape};
@@ -66,4 +66,6 @@ pub struct ClusterNew {
     /// File to write; otherwise standard output
     #[arg(long, short)]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub overwrite: Overwrite,
 }

@@ -95,7 +95,7 @@ pub enum LabCommand {
 #[command(after_help = crate::shape::help())]
 pub struct LabUp {
     /// Cluster file
-    #[arg(required_unless_present = "shape", conflicts_with = "shape")]
+    #[arg(conflicts_with = "shape")]
     pub cluster: Option<PathBuf>,
     /// A generated cluster instead of a file, as full:4 (see below)
     #[arg(long)]

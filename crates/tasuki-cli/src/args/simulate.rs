@@ -1,5 +1,6 @@
 //! `tasuki topo simulate` and `tasuki topo rhinet2`
 
+use super::overwrite::Overwrite;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use tasuki_plan::engine_named;
@@ -104,6 +105,8 @@ pub struct SimulateArgs {
     /// Draw latency and rate over the load as SVG
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub overwrite: Overwrite,
     /// How fast the simulator itself is on this machine: packets and packet-hops per second
     #[arg(long, conflicts_with_all = ["window", "barrier", "plot"])]
     pub speed: bool,

@@ -13,7 +13,7 @@ use tasuki_cluster::{
 #[command(after_help = crate::shape::help())]
 pub struct Source {
     /// Cluster file
-    #[arg(required_unless_present = "shape", conflicts_with = "shape")]
+    #[arg(conflicts_with = "shape")]
     pub cluster: Option<PathBuf>,
     /// A generated cluster instead of a file, as full:4 (see below)
     #[arg(long)]

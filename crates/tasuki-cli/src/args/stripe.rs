@@ -172,7 +172,8 @@ pub struct BenchCross {
     /// Time for bandwidth at each point, in seconds; latency takes a fifth of it
     #[arg(long, default_value_t = 1.5)]
     pub seconds: f64,
-    /// Parallel programs instead of bandwidth and latency: is, ep, cg, mg, ft, lu, himeno
+    /// Parallel programs instead of bandwidth and latency: is, ep, cg, mg, ft, lu, himeno,
+    /// linpack, hpcc
     #[arg(long, value_delimiter = ',', conflicts_with_all = ["bytes", "seconds"])]
     pub kernel: Vec<Kernel>,
     /// Sizes of the programs: S, W, A or B; for Himeno XS, S, M or L

@@ -1,6 +1,7 @@
 //! `tasuki topo ...` and `tasuki plan`
 
 use super::{
+    overwrite::Overwrite,
     rate::rate,
     simulate::{Rhinet2Args, SimulateArgs},
 };
@@ -137,6 +138,8 @@ pub struct RouteArgs {
     /// Write the engine's tables here, for `topo verify` and other programs
     #[arg(long, short, value_name = "FILE", requires = "engine")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub overwrite: Overwrite,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -295,6 +298,8 @@ pub struct PlanArgs {
     /// Write the chosen proposal as a cluster file
     #[arg(long, short)]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub overwrite: Overwrite,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -1,6 +1,6 @@
 //! `tasuki topo show|verify|compare`
 
-use super::topo::Prices;
+use super::{overwrite::Overwrite, topo::Prices};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -26,6 +26,8 @@ pub struct ShowArgs {
     /// Write a page with the picture, the figures and all cables here
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    #[command(flatten)]
+    pub overwrite: Overwrite,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

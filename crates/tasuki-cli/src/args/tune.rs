@@ -11,7 +11,8 @@ pub enum TuneCommand {
     Show(TuneShow),
     /// Set the interrupt delay of NICs: off, a time, or the driver's own choice
     Set(TuneSet),
-    /// Follow the load: a daemon that chooses the delay's length by processor use and packets, and logs why
+    /// Run the daemon that chooses the delay's length by processor use and packets, and logs every choice
+    /// with its reason
     Run(TuneRun),
     /// What a running `tasuki tune run` has chosen
     Status(TuneJson),

@@ -15,6 +15,8 @@ use tasuki_plan::{
 
 /// Proposes cablings, and writes the chosen one.
 pub fn plan(arguments: &PlanArgs) -> Result<ExitCode, Failure> {
+    let cluster_file = arguments.folder.as_ref().map(|folder| folder.join("cluster.toml"));
+    arguments.overwrite.check(arguments.output.as_deref().into_iter().chain(cluster_file.as_deref()))?;
     let inventory = arguments.inventory();
     let ranked = ranked(arguments, &inventory)?;
     let choose = arguments.choose.or(arguments.output.as_ref().or(arguments.folder.as_ref()).map(|_| 1));

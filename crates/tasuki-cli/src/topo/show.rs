@@ -7,7 +7,7 @@ use crate::{
     terminal::{print_json, progress_bar, table},
 };
 use serde::Serialize;
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 use tasuki_plan::{
     MEASURE_STEPS, Prices, measure, measure_rows, network,
     picture::{Page, Section, draw},
@@ -41,6 +41,9 @@ struct Cable {
 
 /// Prints a network and draws it.
 pub fn run(arguments: &ShowArgs) -> Result<ExitCode, Failure> {
+    arguments
+        .overwrite
+        .check([&arguments.svg, &arguments.html].into_iter().flatten().map(PathBuf::as_path))?;
     let net = network(&arguments.network)?;
     let shown = shown(&net);
     if let Some(path) = &arguments.svg {

@@ -1,0 +1,45 @@
+//! Whether a command may write over files that are there.
+
+use crate::failure::Failure;
+use clap::Args;
+use std::path::Path;
+
+/// Whether files that are there are written over.
+#[derive(Debug, Args)]
+pub struct Overwrite {
+    /// Write over files that are there
+    #[arg(long)]
+    pub force: bool,
+}
+
+impl Overwrite {
+    /// Refuses to go on if one of these files is there and may not be written over. Commands ask before they
+    /// begin, so that a long computation is not in vain. Devices and pipes, as /dev/stdout, may always be
+    /// written to.
+    pub fn check<'a>(&self, files: impl IntoIterator<Item = &'a Path>) -> Result<(), Failure> {
+        match files.into_iter().find(|file| !self.force && file.is_file()) {
+            None => Ok(()),
+            Some(file) => {
+                let message = format!("{} is there already; --force writes over it", file.display());
+                Err(Failure::new(message))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_with_force_is_a_file_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let [old, new] = ["old", "new"].map(|name| folder.path().join(name));
+        std::fs::write(&old, "precious").unwrap();
+        let careful = Overwrite { force: false };
+        let refused = careful.check([new.as_path(), &old]).unwrap_err();
+        assert!(refused.message.contains("old is there already; --force"), "{}", refused.message);
+        assert!(careful.check([new.as_path(), Path::new("/dev/null")]).is_ok());
+        assert!(Overwrite { force: true }.check([old.as_path()]).is_ok());
+    }
+}
