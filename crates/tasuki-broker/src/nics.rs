@@ -61,10 +61,13 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let file = folder.join("rails.json");
         let write = |nic: &str| {
-            let text = format!(
-                r#"{{"version":1,"host":"n1","identity":"10.77.0.1","peers":{{"10.77.0.2":{{"host":"n2","rails":[
-                {{"rail":0,"nic":"{nic}","local":"10.78.1.1","remote":"10.78.2.1","mtu":1500,"rate_mbits":1000}}]}}}}}}"#
+            let rail = format!(
+                r#"{{"rail":0,"nic":"{nic}","local":"10.78.1.1","remote":"10.78.2.1",{ends}}}"#,
+                ends = r#""mtu":1500,"rate_mbits":1000"#
             );
+            let peer = format!(r#"{{"host":"n2","rails":[{rail}]}}"#);
+            let peers = format!(r#"{{"10.77.0.2":{peer}}}"#);
+            let text = format!(r#"{{"version":1,"host":"n1","identity":"10.77.0.1","peers":{peers}}}"#);
             // `apply` replaces the file too: it writes a new one and renames it.
             fs::write(folder.join("new"), text).unwrap();
             fs::rename(folder.join("new"), &file).unwrap();

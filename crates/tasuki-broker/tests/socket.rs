@@ -1,5 +1,5 @@
-//! What a program can do with a socket that the broker gave, and what not: the claims of `docs/guide/security.md`,
-//! tried as a user without any capability.
+//! What a program can do with a socket that the broker gave, and what not: the claims of
+//! `docs/guide/security.md`, tried as a user without any capability.
 
 mod common;
 

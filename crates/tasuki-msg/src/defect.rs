@@ -99,8 +99,8 @@ impl Defect {
     ];
 }
 
-/// A text in every program that has planted defects, by which `scripts/install` and `scripts/deb` tell such a program from
-/// one that may be installed.
+/// A text in every program that has planted defects, by which `scripts/install` and `scripts/deb` tell such a
+/// program from one that may be installed.
 #[cfg(feature = "defects")]
 static MARKER: &str = "TASUKI-TEST-BUILD: defects of tasuki-msg";
 

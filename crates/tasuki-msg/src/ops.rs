@@ -144,8 +144,8 @@ impl Incoming {
 mod tests {
     use super::*;
 
-    /// `docs/internals/message-layer.md` states the memory per envelope and per operation, which follows from these
-    /// sizes.
+    /// `docs/internals/message-layer.md` states the memory per envelope and per operation, which follows from
+    /// these sizes.
     #[test]
     fn records_stay_small() {
         assert!(size_of::<Incoming>() <= 208, "{}", size_of::<Incoming>());

@@ -111,9 +111,9 @@ impl Pair {
     }
 }
 
-/// Checks what `docs/internals/message-layer.md` states: an unexpected envelope costs less than its charge (1 KiB) at the
-/// receiver, with four kinds of wildcard in use and no two tags alike; a send that waits for its receiver costs less
-/// than 512 bytes.
+/// Checks what `docs/internals/message-layer.md` states: an unexpected envelope costs less than its charge (1
+/// KiB) at the receiver, with four kinds of wildcard in use and no two tags alike; a send that waits for its
+/// receiver costs less than 512 bytes.
 fn envelopes_are_small(pair: &mut Pair) {
     const ENVELOPES: u64 = 50_000;
     for ignore in [0, 3 << 62, 1 << 61, u64::MAX >> 1] {

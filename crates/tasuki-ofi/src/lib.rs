@@ -9,7 +9,9 @@
 //! See `docs/reference/libfabric.md` for what is offered and what is not.
 
 pub mod abi;
+mod counter;
 mod death;
+mod entries;
 mod ep;
 mod front;
 mod getinfo;

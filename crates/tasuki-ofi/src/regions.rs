@@ -9,6 +9,7 @@ use tasuki_engine::{Buffer, Rights};
 use crate::abi::{FI_EBUSY, FI_ENOKEY};
 use crate::ep::EpShared;
 use crate::guard::{Errno, Ret, lock};
+use crate::members::Member;
 
 /// How long closing a registration waits for transfers that are under way.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);

@@ -6,14 +6,14 @@ use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tasuki_engine::Address;
 
 use crate::abi::FiAddr;
-use crate::members::Members;
+use crate::members::{Member, Members};
 
-/// Addresses in the order of insertion. The name of a removed address is not given again.
-#[derive(Default)]
-pub struct Space {
+/// Addresses in the order of insertion, used by endpoints of type `E`. The name of a removed address is not
+/// given again.
+pub struct Space<E> {
     table: RwLock<Table>,
     /// Endpoints that use the vector: they forget names that are removed.
-    pub members: Members,
+    pub members: Members<E>,
 }
 
 #[derive(Default)]
@@ -23,7 +23,13 @@ struct Table {
     names: HashMap<Address, FiAddr>,
 }
 
-impl Space {
+impl<E> Default for Space<E> {
+    fn default() -> Space<E> {
+        Space { table: RwLock::default(), members: Members::default() }
+    }
+}
+
+impl<E: Member> Space<E> {
     fn read(&self) -> RwLockReadGuard<'_, Table> {
         self.table.read().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -84,7 +90,7 @@ mod tests {
 
     #[test]
     fn names_count_up_and_are_not_given_again() {
-        let space = Space::default();
+        let space = Space::<crate::ep::EpShared>::default();
         assert_eq!([1, 2, 1].map(|port| space.insert(address(port))), [0, 1, 2]);
         assert_eq!(space.name(&address(1)), Some(0));
         assert_eq!(space.remove(0), Some(()));

@@ -3,7 +3,8 @@
 //!
 //! [`Proto`] takes datagrams and a time, and gives packets to send and a deadline. It asks the layer above
 //! for frames to send through [`Upcalls`], one by one, and hands arriving frames to it, each position exactly
-//! once. `docs/internals/packet-layer.md` says how it works, `docs/reference/wire.md` how it looks on the cable.
+//! once. `docs/internals/packet-layer.md` says how it works, `docs/reference/wire.md` how it looks on the
+//! cable.
 #![forbid(unsafe_code)]
 
 mod acked;

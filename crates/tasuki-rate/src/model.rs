@@ -74,9 +74,9 @@ impl Static {
         self.receiver.send_rate(message).map_or(self.link_bps, |rate| rate.min(self.link_bps))
     }
 
-    /// How fast a transport sends `message` bytes of payload, of whose packets a share `payload_share`, 0 to 1,
-    /// is payload: R, B and the link count whole packets. `None`: at any rate, because the buffer holds the
-    /// whole message.
+    /// How fast a transport sends `message` bytes of payload, of whose packets a share `payload_share`, 0 to
+    /// 1, is payload: R, B and the link count whole packets. `None`: at any rate, because the buffer holds
+    /// the whole message.
     pub fn paced(&self, message: u64, payload_share: f64) -> Option<Paced> {
         let packets = (message as f64 / payload_share) as u64;
         let rate = self.receiver.send_rate(packets)?.min(self.link_bps);

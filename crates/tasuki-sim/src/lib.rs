@@ -1,6 +1,6 @@
 //! Simulation: an event kernel with virtual time; rails with all kinds of faults; the fault simulation of the
-//! transport, which runs the real message and packet layers over them (`docs/internals/fault-simulation.md` says what
-//! it demands); and packets in fabrics of switches ([`fabric`], `docs/internals/simulator.md`).
+//! transport, which runs the real message and packet layers over them (`docs/internals/fault-simulation.md`
+//! says what it demands); and packets in fabrics of switches ([`fabric`], `docs/internals/simulator.md`).
 //!
 //! Everything follows from one seed: a run uses no wall clock, no thread and no map in random order.
 #![forbid(unsafe_code)]

@@ -4,9 +4,11 @@
 //! The layouts are those of include/uapi/linux/if_packet.h (unchanged since Linux 2.6.27, which brought
 //! version 2). Version 3 is not used: its blocks are handed over by a timer, which adds 1 ms to latency.
 
+mod layout;
 mod ring;
 
-pub use ring::{Frame, PacketKind, PacketRing, RingLayout, RingSize};
+pub use self::layout::{RingLayout, RingSize};
+pub use self::ring::{Frame, PacketKind, PacketRing};
 
 use nix::{
     errno::Errno,

@@ -4,8 +4,8 @@ use std::fmt;
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident $name:literal;)*) => {
-        /// Why a receiver drops a packet and counts it, in the order of the table in `docs/reference/wire.md`. A packet
-        /// is always dropped as a whole.
+        /// Why a receiver drops a packet and counts it, in the order of the table in
+        /// `docs/reference/wire.md`. A packet is always dropped as a whole.
         //= docs/reference/wire.md#malformed-input
         //# A receiver never answers a packet that it drops, never acts on a part of it, and counts it by
         //# reason.

@@ -5,9 +5,8 @@
 //! for ever over any provider (open-mpi/ompi#11327, mended in 5.0). MPI_Mrecv is a receive of a claimed
 //! message: if the launcher asks for it, the provider sends the answer then.
 
-use tasuki_engine::{Found, Report, SendArgs};
+use tasuki_engine::{Endpoint, Found, Report, SendArgs};
 
-use super::EpShared;
 use crate::note;
 
 /// The variable by which the launcher asks for answers: the bit of the tag that marks a synchronous send, a
@@ -46,12 +45,10 @@ impl Answers {
     fn to(self, tag: u64) -> Option<u64> {
         (tag & (self.asks | self.answers) == self.asks).then_some(tag ^ (self.asks | self.answers))
     }
-}
 
-impl EpShared {
     /// Answers a claimed message that is being received, if it asks for an answer.
-    pub fn answer(&self, found: &Found) {
-        let Some(tag) = self.answers.and_then(|answers| answers.to(found.tag)) else { return };
+    pub fn give(self, engine: &Endpoint, found: &Found) {
+        let Some(tag) = self.to(found.tag) else { return };
         let answer = SendArgs {
             peer: found.source,
             tag: Some(tag),
@@ -64,7 +61,7 @@ impl EpShared {
             context: 0,
         };
         // SAFETY: the message has no buffers.
-        if let Err(error) = unsafe { self.engine.send(&answer) } {
+        if let Err(error) = unsafe { engine.send(&answer) } {
             note!("a synchronous send stays unanswered: {error}");
         }
     }

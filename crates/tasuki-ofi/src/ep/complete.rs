@@ -2,12 +2,12 @@
 
 use tasuki_engine::{Address, Completion, Failure, Names, Peer, Received};
 
-use super::EpShared;
 use super::wiring::Wiring;
+use super::{EpShared, errno};
 use crate::abi::*;
 use crate::death::{self, PeerFailure};
+use crate::entries::{Entry, Fault, Reader};
 use crate::note;
-use crate::queue::{Entry, Fault, Reader};
 
 impl EpShared {
     /// Reports a received message. Most are whole messages for the queue that is being read, and are written
@@ -76,13 +76,13 @@ impl EpShared {
                 }
                 let source = peer.map_or(FI_ADDR_NOTAVAIL, name);
                 let (target, direction) = if send { (&wiring.tx, FI_SEND) } else { (&wiring.rx, FI_RECV) };
-                let fault = Some(Fault { err: errno(failure), olen: 0 });
+                let fault = Some(Fault { err: errno::of_failure(failure), olen: 0 });
                 // An injected message has no context, and MPIs follow the context of every failed completion.
                 // A program that waits for an answer hears of the failure by its receive, others by their
                 // next send, which is refused.
                 let told = !(send && quiet && context == 0);
                 if !told {
-                    note!("an injected message is lost: error {}", errno(failure));
+                    note!("an injected message is lost: error {}", errno::of_failure(failure));
                 }
                 (target, told, Entry { context, source, fault, ..blank(direction, tagged) })
             }
@@ -99,9 +99,7 @@ impl EpShared {
             target.report_to(entry, reader);
         }
     }
-}
 
-impl EpShared {
     /// Notes that an operation with this peer has failed. If the process is to end upon a peer's death, it
     /// ends here, unless it has exchanged something with the peer: then the engine has noticed the death and
     /// ended it before.
@@ -115,20 +113,11 @@ impl EpShared {
         {
             death::end(&address);
         }
-        self.lost.add(peer, errno(failure));
+        self.lost.add(peer, errno::of_failure(failure));
     }
 }
 
 fn blank(direction: u64, tagged: bool) -> Entry {
     let flags = direction | if tagged { FI_TAGGED } else { FI_MSG };
     Entry { context: 0, flags, len: 0, buf: 0, data: 0, tag: 0, source: FI_ADDR_NOTAVAIL, fault: None }
-}
-
-/// The error number for a failure.
-pub fn errno(failure: Failure) -> i32 {
-    match failure {
-        Failure::Cancelled => FI_ECANCELED,
-        Failure::PeerFailed => FI_ECONNRESET,
-        Failure::PeerClosed => FI_ESHUTDOWN,
-    }
 }

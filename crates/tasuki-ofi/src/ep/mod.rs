@@ -3,7 +3,10 @@
 mod answers;
 mod bind;
 mod calls;
+mod claims;
 mod complete;
+mod errno;
+mod handle;
 mod lost;
 mod msg;
 mod open_error;
@@ -12,61 +15,26 @@ mod peers;
 mod post;
 mod probe;
 mod rma;
+mod state;
 mod tagged;
 mod wiring;
 
-pub use post::pieces;
+pub use self::post::pieces;
+pub use self::state::EpShared;
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
 
-use tasuki_engine::{Address, Completion, Endpoint, Names, OnFailure, Options, Received, Sink};
+use tasuki_engine::{Address, Endpoint, OnFailure, Options};
 
+use self::handle::{Ep, shared};
 use crate::abi::*;
 use crate::death::{self, PeerFailure};
 use crate::guard::{self, Errno, Ret, lock};
 use crate::limits::*;
 use crate::names::{self, NameService};
 use crate::note;
-use crate::object::domain::DomainShared;
-use crate::queue::Reader;
-
-/// The part of an endpoint that queues and counters hold.
-pub struct EpShared {
-    engine: Endpoint,
-    /// Receives may name a sender (`FI_DIRECTED_RECV`). Otherwise the sender that they name is passed over,
-    /// because it may be anything.
-    directed: bool,
-    /// Flags of sends whose call brings none.
-    tx_flags: u64,
-    /// Flags of untagged receives whose call brings none.
-    rx_flags: u64,
-    /// Flags of tagged receives whose call brings none: without `FI_MULTI_RECV`, which is for untagged ones.
-    tagged_rx_flags: u64,
-    /// Set by `fi_enable`.
-    wiring: OnceLock<wiring::Wiring>,
-    peers: peers::Peers,
-    claims: probe::Claims,
-    answers: Option<answers::Answers>,
-    lost: lost::Lost,
-    peer_failure: PeerFailure,
-    rma: rma::Rma,
-    min_multi_recv: AtomicUsize,
-}
-
-/// An endpoint.
-#[repr(C)]
-pub struct Ep {
-    handle: FidEp,
-    /// Tells the endpoint's address, if the program has named a port for it. It ends before the endpoint
-    /// does.
-    _names: Option<NameService>,
-    shared: Arc<EpShared>,
-    /// What has been bound before `fi_enable`.
-    plan: Mutex<wiring::Plan>,
-    _domain: Arc<DomainShared>,
-}
+use crate::object::shared::DomainShared;
 
 static OPS: Ops = Ops::new(close, bind::bind, bind::control);
 
@@ -105,7 +73,7 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
         tagged_rx_flags: rx_flags & !FI_MULTI_RECV,
         wiring: OnceLock::new(),
         peers: peers::Peers::default(),
-        claims: probe::Claims::default(),
+        claims: claims::Claims::default(),
         answers,
         lost: lost::Lost::default(),
         peer_failure,
@@ -165,85 +133,4 @@ unsafe extern "C" fn close(fid: *mut Fid) -> i32 {
         drop(ep);
         Ok(())
     })
-}
-
-/// The shared part of the endpoint behind a handle.
-///
-/// # Safety
-/// `ep` is null or an open endpoint, as `fid_ep` or as `fid`.
-#[inline(always)]
-unsafe fn shared<'a, H>(ep: *mut H) -> Ret<&'a EpShared> {
-    // SAFETY: by the contract.
-    Ok(&unsafe { guard::object::<Ep, H>(ep) }?.shared)
-}
-
-impl EpShared {
-    /// Takes in what has arrived, and reports what has completed: to the reader of a completion queue, which `reader` makes if there may
-    /// be something, if the completion is for that queue. `None`: there is nothing.
-    #[inline(always)]
-    pub fn poll<'a>(&'a self, reader: impl FnOnce() -> Reader<'a>) -> Option<Reader<'a>> {
-        let Some(wiring) = self.wiring.get().filter(|_| !self.accesses()) else {
-            let mut reader = reader();
-            self.progress(Some(&mut reader));
-            return Some(reader);
-        };
-        self.engine.poll_with(|| Delivery { ep: self, wiring, reader: reader() }).map(|sink| sink.reader)
-    }
-
-    /// Takes in what has arrived, and reports what has completed, to the reader if that is whom it is for.
-    pub fn progress(&self, mut reader: Option<&mut Reader<'_>>) {
-        let Some(wiring) = self.wiring.get() else { return self.engine.progress() };
-        // Completions are reported under the engine's lock, so that they keep their order. If another thread
-        // has the lock, that thread reports them.
-        self.engine.turn_with(usize::MAX, |completion, names| {
-            self.complete(completion, &|peer| names.address(peer), wiring, reader.as_deref_mut());
-        });
-        self.drain_rma();
-    }
-
-    /// Sleeps until something may have happened.
-    pub fn wait(&self, limit: Duration) {
-        self.engine.wait(Some(limit));
-    }
-
-    /// Forgets a name that was removed from the address vector. `last`: its address has no other name.
-    pub fn forget(&self, name: FiAddr, last: bool) {
-        if let Some(peer) = self.peers.forget(name)
-            && last
-        {
-            self.engine.remove_peer(peer);
-        }
-    }
-
-    #[inline(always)]
-    fn wiring(&self) -> Ret<&wiring::Wiring> {
-        self.wiring.get().ok_or(Errno(FI_EOPBADSTATE))
-    }
-}
-
-/// What an endpoint hands to the reader of a completion queue.
-struct Delivery<'a> {
-    ep: &'a EpShared,
-    wiring: &'a wiring::Wiring,
-    reader: Reader<'a>,
-}
-
-impl Sink for Delivery<'_> {
-    #[inline(always)]
-    fn take_message(&mut self, message: &Received, names: &Names<'_>) -> bool {
-        self.ep.hand_over(message, names, self.wiring, &mut self.reader);
-        self.reader.has_room()
-    }
-
-    fn take_completion(&mut self, completion: &Completion, names: &Names<'_>) {
-        let reader = Some(&mut self.reader);
-        self.ep.complete(completion, &|peer| names.address(peer), self.wiring, reader);
-    }
-}
-
-impl Ep {
-    fn enable(&self) -> Ret {
-        let wiring = lock(&self.plan).wiring()?;
-        self.shared.wiring.set(wiring).map_err(|_| Errno(FI_EOPBADSTATE))
-    }
 }

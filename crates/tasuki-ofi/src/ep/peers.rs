@@ -7,6 +7,7 @@ use tasuki_engine::{Address, Endpoint, Peer};
 
 use crate::abi::{FI_ADDR_NOTAVAIL, FI_EINVAL, FiAddr};
 use crate::guard::{Errno, Ret};
+use crate::members::Member;
 use crate::space::Space;
 
 /// The names and peers that have been met. An entry is made when a name or a peer is first used, so that a
@@ -76,7 +77,7 @@ impl Peers {
 
     /// The peer of a name.
     #[inline(always)]
-    pub fn peer(&self, name: FiAddr, engine: &Endpoint, space: &Space) -> Ret<Peer> {
+    pub fn peer<E: Member>(&self, name: FiAddr, engine: &Endpoint, space: &Space<E>) -> Ret<Peer> {
         match self.latest_name.peer(name) {
             Some(peer) => Ok(peer),
             None => self.find_peer(name, engine, space),
@@ -84,7 +85,7 @@ impl Peers {
     }
 
     #[inline(never)]
-    fn find_peer(&self, name: FiAddr, engine: &Endpoint, space: &Space) -> Ret<Peer> {
+    fn find_peer<E: Member>(&self, name: FiAddr, engine: &Endpoint, space: &Space<E>) -> Ret<Peer> {
         let index = usize::try_from(name).map_err(|_| Errno(FI_EINVAL))?;
         let maps = self.read();
         if let Some(Some(peer)) = maps.peers.get(index) {
@@ -102,7 +103,12 @@ impl Peers {
 
     /// The name of a peer, whose address `address` tells; `FI_ADDR_NOTAVAIL` if the address is not in the
     /// vector: the peer may have connected before its address is inserted.
-    pub fn name(&self, peer: Peer, address: impl FnOnce(Peer) -> Option<Address>, space: &Space) -> FiAddr {
+    pub fn name<E: Member>(
+        &self,
+        peer: Peer,
+        address: impl FnOnce(Peer) -> Option<Address>,
+        space: &Space<E>,
+    ) -> FiAddr {
         if let Some(name) = self.latest_peer.name(peer) {
             return name;
         }

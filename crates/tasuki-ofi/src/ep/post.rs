@@ -1,10 +1,11 @@
-//! Sends and receives, in the form that the engine takes.
+//! Sends, receives and one-sided operations, in the form that the engine takes.
 
 use std::sync::atomic::Ordering;
 
-use tasuki_engine::{Buffer, Peer, PostError, RecvArgs, SendArgs};
+use tasuki_engine::{Buffer, Peer, RecvArgs, SendArgs};
 
-use super::EpShared;
+use super::rma::{Access, Place};
+use super::{EpShared, errno};
 use crate::abi::*;
 use crate::guard::{Errno, Ret};
 use crate::limits::{INJECT_SIZE, IOV_LIMIT};
@@ -89,7 +90,7 @@ impl EpShared {
         let posted = unsafe { self.engine.send(&args) };
         match posted {
             Ok(()) => Ok(0),
-            Err(error) => Err(errno(error)),
+            Err(error) => Err(errno::of_post(error)),
         }
     }
 
@@ -120,7 +121,7 @@ impl EpShared {
         let posted = unsafe { self.engine.recv(&args) };
         match posted {
             Ok(()) => Ok(0),
-            Err(error) => Err(errno(error)),
+            Err(error) => Err(errno::of_post(error)),
         }
     }
 
@@ -137,6 +138,20 @@ impl EpShared {
         unsafe { self.recv_claimed(pieces, rx) }
     }
 
+    /// Begins a one-sided operation.
+    ///
+    /// # Safety
+    /// The memory is as fi_rma(3) demands until the operation completes.
+    pub unsafe fn access(&self, pieces: &[Buffer], places: &[Place], access: &Access) -> Ret<usize> {
+        let wiring = self.wiring()?;
+        let peer = self.peers.peer(access.peer, &self.engine, &wiring.space)?;
+        if access.context.is_none() {
+            self.lost.check(peer)?;
+        }
+        // SAFETY: by the contract.
+        unsafe { self.rma.begin((&self.engine, wiring), peer, pieces, places, access) }
+    }
+
     /// The sender that a receive names; `None`: any.
     #[inline]
     pub fn source(&self, from: FiAddr) -> Ret<Option<Peer>> {
@@ -145,14 +160,4 @@ impl EpShared {
         }
         self.peers.peer(from, &self.engine, &self.wiring()?.space).map(Some)
     }
-}
-
-/// The error number for an operation that the engine did not take.
-#[cold]
-pub fn errno(error: PostError) -> Errno {
-    Errno(match error {
-        PostError::UnknownPeer(_) | PostError::UnknownClaim | PostError::NullBuffer(_) => FI_EINVAL,
-        PostError::ClaimLost => FI_ECONNRESET,
-        PostError::Closed => FI_EOPBADSTATE,
-    })
 }

@@ -3,21 +3,14 @@
 //! The answer to a peek is always a completion, although the call itself could give it, because MPIs expect
 //! one kind of answer. If nothing was found the completion fails with `FI_ENOMSG` (fi_tagged(3)).
 
-use std::collections::HashMap;
-use std::sync::Mutex;
+use tasuki_engine::{Buffer, Found, Probe};
 
-use tasuki_engine::{Buffer, Claim, Found, Probe};
-
-use super::EpShared;
-use super::post::{Rx, errno};
+use super::post::Rx;
+use super::{EpShared, errno};
 use crate::abi::*;
-use crate::guard::{Errno, Ret, lock};
-use crate::queue::{Entry, Fault};
-
-/// Messages that peeks have reserved, by the context of the peek, which the receive of a claimed message
-/// repeats.
-#[derive(Default)]
-pub struct Claims(Mutex<HashMap<u64, (Claim, Found)>>);
+use crate::entries::{Entry, Fault};
+use crate::guard::{Errno, Ret};
+use crate::members::Member;
 
 impl EpShared {
     /// A receive with `FI_PEEK`.
@@ -29,7 +22,7 @@ impl EpShared {
         let found = if rx.flags & FI_DISCARD != 0 {
             self.engine.discard(&probe)
         } else if rx.flags & FI_CLAIM != 0 {
-            self.claim(&probe, context)?
+            self.claims.reserve(context, || self.engine.claim(&probe))?
         } else {
             self.engine.peek(&probe)
         };
@@ -46,7 +39,7 @@ impl EpShared {
     pub unsafe fn recv_claimed(&self, pieces: &[Buffer], rx: &Rx) -> Ret<usize> {
         let target = &self.wiring()?.rx;
         let context = rx.context as u64;
-        let (claim, found) = lock(&self.claims.0).remove(&context).ok_or(Errno(FI_EINVAL))?;
+        let (claim, found) = self.claims.take(context)?;
         if rx.flags & FI_DISCARD != 0 {
             // An error says that the message was lost with its sender, which discards it as well.
             let _ = self.engine.discard_claimed(claim);
@@ -55,21 +48,11 @@ impl EpShared {
         let reports = target.reports(rx.flags);
         // SAFETY: by the contract.
         let posted = unsafe { self.engine.recv_claimed(claim, pieces, target.report(reports), context) };
-        posted.map_err(errno)?;
-        self.answer(&found);
-        Ok(0)
-    }
-
-    fn claim(&self, probe: &Probe, context: u64) -> Ret<Option<Found>> {
-        let mut claims = lock(&self.claims.0);
-        if claims.contains_key(&context) {
-            return Err(Errno(FI_EINVAL));
+        posted.map_err(errno::of_post)?;
+        if let Some(answers) = self.answers {
+            answers.give(&self.engine, &found);
         }
-        let found = self.engine.claim(probe);
-        Ok(found.map(|(claim, found)| {
-            claims.insert(context, (claim, found));
-            found
-        }))
+        Ok(0)
     }
 
     fn report_found(&self, rx: &Rx, found: &Found, len: u64) -> Ret<usize> {
@@ -101,7 +84,7 @@ impl EpShared {
     }
 
     fn report(&self, entry: Entry) -> Ret<usize> {
-        self.wiring()?.rx.queue.as_ref().ok_or(Errno(FI_ENOCQ))?.push(entry);
+        self.wiring()?.rx.queue.as_ref().ok_or(Errno(FI_ENOCQ))?.entries.push(entry);
         Ok(0)
     }
 }

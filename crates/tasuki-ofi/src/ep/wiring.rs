@@ -5,22 +5,23 @@ use std::sync::Arc;
 
 use tasuki_engine::Report;
 
-use super::EpShared;
+use super::state::EpShared;
 use crate::abi::*;
+use crate::counter::Counter;
+use crate::entries::{Entry, Reader};
 use crate::guard::{Errno, Ret};
-use crate::object::cntr::Counter;
-use crate::queue::{Entry, Queue, Reader};
+use crate::queue::Queue;
 use crate::space::Space;
 
 /// The queue and the counter to which operations of one direction are reported.
 #[derive(Clone, Default)]
 pub struct Target {
     /// Takes completions.
-    pub queue: Option<Arc<Queue>>,
+    pub queue: Option<Arc<Queue<EpShared>>>,
     /// Only operations that ask for a completion give one (`FI_SELECTIVE_COMPLETION`).
     pub selective: bool,
     /// Counts operations that are over, whether they give completions or not.
-    pub counter: Option<Arc<Counter>>,
+    pub counter: Option<Arc<Counter<EpShared>>>,
 }
 
 /// What an enabled endpoint is bound to.
@@ -30,11 +31,11 @@ pub struct Wiring {
     /// Receives.
     pub rx: Target,
     /// Reads of remote memory.
-    pub reads: Option<Arc<Counter>>,
+    pub reads: Option<Arc<Counter<EpShared>>>,
     /// Writes to remote memory.
-    pub writes: Option<Arc<Counter>>,
+    pub writes: Option<Arc<Counter<EpShared>>>,
     /// Addresses.
-    pub space: Arc<Space>,
+    pub space: Arc<Space<EpShared>>,
 }
 
 /// What an endpoint that is not enabled yet has been bound to.
@@ -45,11 +46,11 @@ pub struct Plan {
     /// Receives.
     pub rx: Target,
     /// Addresses.
-    pub space: Option<Arc<Space>>,
+    pub space: Option<Arc<Space<EpShared>>>,
     /// Reads of remote memory.
-    pub reads: Option<Arc<Counter>>,
+    pub reads: Option<Arc<Counter<EpShared>>>,
     /// Writes to remote memory.
-    pub writes: Option<Arc<Counter>>,
+    pub writes: Option<Arc<Counter<EpShared>>>,
 }
 
 impl Plan {
@@ -99,14 +100,14 @@ impl Target {
     /// Reports an operation to the queue, or to the queue's reader, if there is a queue.
     pub fn report_to(&self, entry: Entry, reader: Option<&mut Reader<'_>>) {
         if let Some(queue) = &self.queue {
-            queue.report(entry, reader);
+            queue.entries.report(entry, reader);
         }
     }
 
     /// Whether a success is to be written to this reader now, and is not counted.
     #[inline(always)]
     pub fn goes_to(&self, reader: &Reader<'_>) -> bool {
-        self.counter.is_none() && self.queue.as_ref().is_some_and(|queue| reader.waits_for(queue))
+        self.counter.is_none() && self.queue.as_ref().is_some_and(|queue| reader.waits_for(&queue.entries))
     }
 
     /// Whether an operation with these flags is to give a completion when it succeeds.

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use tasuki_engine::{Address, AddressError};
 
-use super::domain::DomainShared;
 use super::refs;
+use super::shared::DomainShared;
 use crate::abi::*;
+use crate::ep::EpShared;
 use crate::guard::{self, Errno, Ret};
 use crate::names;
 use crate::note;
@@ -19,7 +20,7 @@ use crate::space::Space;
 pub struct Av {
     handle: FidAv,
     /// Held by every endpoint that is bound to the vector.
-    pub shared: Arc<Space>,
+    pub shared: Arc<Space<EpShared>>,
     _domain: Arc<DomainShared>,
 }
 
@@ -70,7 +71,7 @@ unsafe extern "C" fn close(fid: *mut Fid) -> i32 {
     guard::int(|| unsafe { refs::close::<Av, _>(fid, |av| &av.shared) })
 }
 
-unsafe fn shared<'a>(av: *mut FidAv) -> Ret<&'a Space> {
+unsafe fn shared<'a>(av: *mut FidAv) -> Ret<&'a Space<EpShared>> {
     // SAFETY: only address vectors have these tables.
     Ok(&unsafe { guard::object::<Av, _>(av) }?.shared)
 }
@@ -92,7 +93,7 @@ impl Results {
     /// # Safety
     /// `names` is null or has more than `index` entries. With `FI_SYNC_ERR` the context is null or an array
     /// of as many error numbers (fi_av(3)).
-    unsafe fn insert(&self, index: usize, space: &Space, address: Ret<Address>) -> usize {
+    unsafe fn insert(&self, index: usize, space: &Space<EpShared>, address: Ret<Address>) -> usize {
         let (name, errno) = match address.and_then(known) {
             Ok(address) => (space.insert(address), 0),
             Err(Errno(errno)) => (FI_ADDR_NOTAVAIL, errno),

@@ -1,63 +1,24 @@
-//! Counters of completed operations: fi_cntr(3).
+//! Counters of completed operations: the calls of fi_cntr(3). The counts are in `counter.rs`.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::cq::deadline;
-use super::domain::DomainShared;
 use super::refs;
+use super::shared::DomainShared;
 use crate::abi::*;
+use crate::counter::{Counter, DONE, FAILED};
 use crate::ep::EpShared;
 use crate::guard::{self, Errno, Ret};
-use crate::members::{Members, SLICE};
-
-/// Kind of count: operations that have succeeded.
-const DONE: bool = true;
-/// Kind of count: operations that have failed.
-const FAILED: bool = false;
-
-/// Two counts, and the endpoints whose operations they count.
-#[derive(Default)]
-pub struct Counter {
-    done: AtomicU64,
-    failed: AtomicU64,
-    /// Messages are counted, not one-sided operations alone.
-    messages: AtomicBool,
-    /// Endpoints whose operations are counted: reading the counter makes them progress.
-    pub members: Members,
-}
-
-impl Counter {
-    fn of(&self, kind: bool) -> &AtomicU64 {
-        if kind == DONE { &self.done } else { &self.failed }
-    }
-
-    /// Counts an operation that is over.
-    pub fn count(&self, success: bool) {
-        self.of(success).fetch_add(1, Ordering::Release);
-    }
-
-    /// The counter is bound to messages.
-    pub fn count_messages(&self) {
-        self.messages.store(true, Ordering::Release);
-    }
-
-    /// Makes progress if that can change the counts. MPICH reads the counter of its one-sided operations
-    /// after each read of its queue, which has just made progress.
-    fn progress(&self) {
-        if self.messages.load(Ordering::Acquire) || self.members.any(EpShared::accesses) {
-            self.members.progress(None);
-        }
-    }
-}
+use crate::members::SLICE;
 
 /// A counter.
 #[repr(C)]
 pub struct Cntr {
     handle: FidCntr,
     /// Held by every endpoint that is bound to the counter.
-    pub shared: Arc<Counter>,
+    pub shared: Arc<Counter<EpShared>>,
     _domain: Arc<DomainShared>,
 }
 
@@ -106,7 +67,7 @@ unsafe extern "C" fn close(fid: *mut Fid) -> i32 {
     guard::int(|| unsafe { refs::close::<Cntr, _>(fid, |cntr| &cntr.shared) })
 }
 
-unsafe fn shared<'a>(cntr: *mut FidCntr) -> Ret<&'a Counter> {
+unsafe fn shared<'a>(cntr: *mut FidCntr) -> Ret<&'a Counter<EpShared>> {
     // SAFETY: only counters have these tables.
     Ok(&unsafe { guard::object::<Cntr, _>(cntr) }?.shared)
 }
@@ -146,14 +107,14 @@ unsafe extern "C" fn wait(cntr: *mut FidCntr, threshold: u64, timeout_ms: i32) -
     guard::int(|| {
         // SAFETY: only counters have this table.
         let counter = unsafe { shared(cntr) }?;
-        let failed = counter.failed.load(Ordering::Acquire);
+        let failed = counter.of(FAILED).load(Ordering::Acquire);
         let deadline = deadline(timeout_ms);
         loop {
             counter.members.progress(None);
-            if counter.done.load(Ordering::Acquire) >= threshold {
+            if counter.of(DONE).load(Ordering::Acquire) >= threshold {
                 return Ok(());
             }
-            if counter.failed.load(Ordering::Acquire) != failed {
+            if counter.of(FAILED).load(Ordering::Acquire) != failed {
                 return Err(Errno(FI_EAVAIL));
             }
             let left = deadline.map_or(SLICE, |at| at.saturating_duration_since(Instant::now()));

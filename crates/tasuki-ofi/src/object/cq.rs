@@ -1,12 +1,13 @@
-//! Completion queues: the calls. What is in them is in `queue.rs`.
+//! Completion queues: the calls. What they hold is in `queue.rs` and `entries.rs`.
 
 use std::ffi::CStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::domain::DomainShared;
 use super::refs;
+use super::shared::DomainShared;
 use crate::abi::*;
+use crate::ep::EpShared;
 use crate::guard::{self, Errno, Ret};
 use crate::members::{Members, SLICE};
 use crate::queue::Queue;
@@ -17,7 +18,7 @@ pub struct Cq {
     handle: FidCq,
     wait_obj: i32,
     /// Held by every endpoint that reports here.
-    pub shared: Arc<Queue>,
+    pub shared: Arc<Queue<EpShared>>,
     domain: Arc<DomainShared>,
 }
 
@@ -164,7 +165,7 @@ unsafe extern "C" fn readerr(cq: *mut FidCq, entry: *mut CqErrEntry, _flags: u64
             return Err(Errno(FI_EINVAL));
         }
         // SAFETY: not null, so the caller's, of the size that its version of libfabric has.
-        unsafe { cq.shared.read_error(entry, cq.domain.fabric.api_version) }
+        unsafe { cq.shared.entries.read_error(entry, cq.domain.fabric.api_version) }
     })
 }
 

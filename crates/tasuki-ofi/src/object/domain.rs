@@ -2,24 +2,13 @@
 
 use std::sync::Arc;
 
-use super::fabric::FabricShared;
+use super::shared::{DomainShared, FabricShared};
 use super::{av, cntr, cq, mr, refs};
 use crate::abi::*;
 use crate::ep;
 use crate::guard::{self, Errno, Ret};
 use crate::note;
 use crate::regions::Regions;
-
-/// The part of a domain that all its objects hold.
-pub struct DomainShared {
-    /// Its fabric, which cannot be closed before the domain.
-    pub fabric: Arc<FabricShared>,
-    /// Memory that peers may reach through any endpoint of the domain.
-    pub regions: Regions,
-    /// The program has asked for `FI_THREAD_DOMAIN`: it makes one call at a time for all that belongs to the
-    /// domain.
-    pub one_caller: bool,
-}
 
 /// A domain.
 #[repr(C)]

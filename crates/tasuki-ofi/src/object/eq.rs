@@ -6,8 +6,8 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
 
 use super::cq::{deadline, describe};
-use super::fabric::FabricShared;
 use super::refs;
+use super::shared::FabricShared;
 use crate::abi::*;
 use crate::guard::{self, Errno, Ret, lock};
 use crate::members::SLICE;

@@ -3,16 +3,11 @@
 use std::ffi::CStr;
 use std::sync::Arc;
 
+use super::shared::FabricShared;
 use super::{cq, domain, eq, refs};
 use crate::abi::*;
 use crate::guard::{self, Errno, Ret};
 use crate::limits::NAME;
-
-/// The part of a fabric that all its objects hold.
-pub struct FabricShared {
-    /// The version of libfabric that the program was written for.
-    pub api_version: u32,
-}
 
 /// A fabric.
 #[repr(C)]

@@ -1,4 +1,4 @@
-//! Objects of libfabric except endpoints, one file each.
+//! Objects of libfabric except endpoints, one file each; `refs` and `shared` have what several use.
 
 pub mod av;
 pub mod cntr;
@@ -8,3 +8,4 @@ pub mod eq;
 pub mod fabric;
 pub mod mr;
 pub mod refs;
+pub mod shared;

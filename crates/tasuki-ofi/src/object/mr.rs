@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use tasuki_engine::Rights;
 
-use super::domain::{Domain, DomainShared};
+use super::domain::Domain;
+use super::shared::DomainShared;
 use crate::abi::*;
 use crate::ep::pieces;
 use crate::guard::{self, Errno, Ret};

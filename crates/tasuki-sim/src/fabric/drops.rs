@@ -1,9 +1,11 @@
-//! Ethernet: a packet that has arrived as a whole goes into the queue of its port, or is dropped if that is
-//! full. The queue is served in order, so the time at which a packet will leave is known as soon as it comes
-//! in.
+//! Ethernet: a packet that has arrived as a whole goes into a queue of its port, or is dropped if that is
+//! full. A single queue is served in order, so the time at which a packet will leave is known as soon as it
+//! comes in. Of two queues ([`super::priority`]) the urgent one goes first, so a port with waiting packets
+//! chooses each time that its cable is free.
 
 use super::Room;
 use super::event::Event;
+use super::packet::Moving;
 use super::world::Fabric;
 
 impl Fabric {
@@ -62,5 +64,37 @@ impl Fabric {
             self.schedule(at, Event::Store(id));
         }
         end
+    }
+
+    /// Puts a packet into that of the two queues of its next channel to which its class belongs, if it fits
+    /// into `queue` bytes; otherwise drops it.
+    fn line_up(&mut self, id: u32, queue: u32) {
+        let Moving { bytes, lane, .. } = *self.packets.get(id);
+        let channel = self.plan.channel(lane);
+        let urgent = self.packets.told(id).urgent;
+        let idle = self.tracks[channel].busy <= self.now();
+        let port = &mut self.classes[channel];
+        if !port.push(id, bytes, urgent, queue) {
+            return self.drop_packet(id);
+        }
+        let serving = port.serving;
+        self.counts.waits += u64::from(serving || !idle);
+        if !serving {
+            self.serve(channel);
+        }
+    }
+
+    /// Sends the next packet of a port if its cable is free. A relay's own packets use that cable, too.
+    pub(super) fn serve(&mut self, channel: usize) {
+        let (now, busy) = (self.now(), self.tracks[channel].busy);
+        let again = if busy > now {
+            Some(busy)
+        } else {
+            self.classes[channel].next().map(|id| self.forward(id, now))
+        };
+        self.classes[channel].serving = again.is_some();
+        if let Some(at) = again {
+            self.schedule(at, Event::Serve(channel as u32));
+        }
     }
 }

@@ -3,8 +3,8 @@
 //! tables.
 //!
 //! [`Fabric`] moves packets; a [`Load`] decides which host sends what to which, and is told what arrives.
-//! `docs/internals/simulator.md` describes the model. Time is in picoseconds. A run depends only on its input and its
-//! seed.
+//! `docs/internals/simulator.md` describes the model. Time is in picoseconds. A run depends only on its input
+//! and its seed.
 //!
 //! # How a packet moves
 //!

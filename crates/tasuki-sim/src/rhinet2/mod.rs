@@ -3,12 +3,14 @@
 //! published beside simulated.
 //!
 //! The model is fitted to figure 4 and table 8 only ([`Model::constants`] lists all numbers that went into
-//! it); the time that packets wait for each other comes from the simulation. `docs/internals/simulator.md` says what is
-//! assumed and what cannot be reached.
+//! it); the time that packets wait for each other comes from the simulation. `docs/internals/simulator.md`
+//! says what is assumed and what cannot be reached.
 
 mod bandwidth;
 mod barrier;
 mod cell;
+mod effort;
+mod error;
 mod figures;
 mod irregular;
 mod model;
@@ -16,50 +18,13 @@ mod networks;
 mod sensitivity;
 mod tables;
 
-pub use cell::{Cell, Target};
-pub use figures::{Curve, Figure};
-pub use irregular::{Fits, Irregular};
-pub use model::{Constant, Model};
-pub use sensitivity::Moved;
-
-use crate::fabric::FabricError;
-use tasuki_topo::{NetworkError, PathError, RouteError};
-use thiserror::Error;
-
-/// Why the evaluation cannot be run.
-#[derive(Debug, Error)]
-pub enum Rhinet2Error {
-    /// A network cannot be built.
-    #[error(transparent)]
-    Network(#[from] NetworkError),
-    /// A network cannot be routed.
-    #[error(transparent)]
-    Route(#[from] RouteError),
-    /// The tables of a network fail verification.
-    #[error(transparent)]
-    Path(#[from] PathError),
-    /// A network cannot be simulated.
-    #[error(transparent)]
-    Fabric(#[from] FabricError),
-}
-
-/// How much to simulate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Effort {
-    /// Visit lists per network; the paper had 10.
-    pub lists: u32,
-    /// Number of graphs that could be A, and of graphs that could be B, at most; the class has about 600 of
-    /// each.
-    pub graphs: usize,
-    /// Seed of the visit lists.
-    pub seed: u64,
-}
-
-impl Default for Effort {
-    fn default() -> Self {
-        Effort { lists: 400, graphs: usize::MAX, seed: 1 }
-    }
-}
+pub use self::cell::{Cell, Target};
+pub use self::effort::Effort;
+pub use self::error::Rhinet2Error;
+pub use self::figures::{Curve, Figure};
+pub use self::irregular::{Fits, Irregular};
+pub use self::model::{Constant, Model};
+pub use self::sensitivity::Moved;
 
 /// All cells, in the paper's order. `progress` is called with the name of each of the [`STAGES`] stages as it
 /// begins.

@@ -5,12 +5,13 @@
 mod settings;
 mod statistics;
 
+use super::event::Event;
 use super::host::Habit;
 use super::network::End;
 use super::run::Failure;
 use super::switched::{Switched, TAG};
 use super::throughput::PAYLOAD_SHARE;
-use super::world::{Carriage, Event, World};
+use super::world::{Carriage, World};
 use crate::Rng;
 use crate::channel::ETHERNET_OVERHEAD;
 use crate::fabric::{Fabric, Room, Settings};

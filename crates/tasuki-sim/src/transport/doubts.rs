@@ -5,11 +5,9 @@
 //! The choice of doubts has a generator of its own, and happens only in some runs, so that all other seeds
 //! remain the runs that they were.
 
-use super::rails_faults::Mishap;
-use super::scenario::Scenario;
+use super::mishap::Mishap;
 use super::world::World;
 use crate::Rng;
-use tasuki_testkit::Check;
 
 /// The generator of a seed, and how many probes are left.
 pub(crate) struct Doubts {
@@ -21,18 +19,18 @@ pub(crate) struct Doubts {
 /// the network busy with answers, which is no fault.
 const QUESTIONS: u64 = 500;
 
-/// The doubts of a seed; `None` if no endpoint has any in its run.
-pub(crate) fn doubts(seed: u64) -> Option<Doubts> {
-    (seed % 5 == 2).then(|| Doubts { rng: Rng::new(seed ^ 0x0064_6f75_6274_7321), left: QUESTIONS })
-}
-
 /// Longest time between two probes, ns.
 const PAUSE_NS: u64 = 300_000_000;
 
-impl Scenario {
+impl Doubts {
+    /// The doubts of a seed; `None` if no endpoint has any in its run.
+    pub fn of(seed: u64) -> Option<Doubts> {
+        (seed % 5 == 2).then(|| Doubts { rng: Rng::new(seed ^ 0x0064_6f75_6274_7321), left: QUESTIONS })
+    }
+
     /// The endpoint at `place` may begin to doubt whether that at `other` lives.
-    pub(super) fn doubt(&mut self, place: usize, other: usize) {
-        let Some(Doubts { rng, left }) = &mut self.doubts else { return };
+    pub fn begin(&mut self, world: &mut World, place: usize, other: usize) {
+        let Doubts { rng, left } = self;
         if !rng.chance(50) {
             return;
         }
@@ -40,27 +38,8 @@ impl Scenario {
         *left -= times;
         let mut at = 0;
         for _ in 0..times {
-            self.world.plan(at, Mishap::Doubt { place, other });
+            world.plan(at, Mishap::Doubt { place, other });
             at += rng.below(pause + 1);
         }
-    }
-}
-
-impl World {
-    /// The endpoint at `place` probes those at `other`.
-    pub(super) fn ask(&mut self, place: usize, other: usize) -> Check {
-        let Some(&node) = self.tenants.get(&place) else { return Ok(()) };
-        if !self.oracle.nodes[node].alive {
-            return Ok(());
-        }
-        let now = tasuki_proto::Time(self.now().0);
-        let conns = self.hosts[node].conns.of_conn.clone();
-        for (conn, there) in conns {
-            if self.hosts[there].place == other {
-                self.oracle.cover("asked for a sign of life");
-                self.hosts[node].proto.probe_peer(now, conn);
-            }
-        }
-        self.service(node)
     }
 }

@@ -6,7 +6,9 @@ use std::num::NonZeroU64;
 use tasuki_msg::{PeerId, PeerOptions};
 use tasuki_proto::{ConnId, Event as ProtoEvent, Time as ProtoTime};
 
-use super::world::{Carriage, Event, World};
+use super::event::Event;
+use super::sample::sample;
+use super::world::{Carriage, World};
 use crate::channel::Fate;
 use crate::kernel::Time;
 use tasuki_testkit::{Check, demand};
@@ -158,7 +160,7 @@ impl World {
             let conn = there.and_then(|there| self.hosts[node].conns.of_node.remove(&there));
             if let Some(conn) = conn {
                 self.oracle.note(|| format!("node {node} closes {conn:?}"));
-                self.sample(node, conn);
+                sample(&self.hosts[node].proto, conn, &mut self.oracle.coverage);
                 self.hosts[node].proto.close(conn);
             }
         }
@@ -310,7 +312,7 @@ impl World {
         let conn = self.hosts[node].conns.of_conn.iter().find(|(_, there)| **there == dead);
         if let Some(conn) = conn.map(|(conn, _)| *conn) {
             self.oracle.note(|| format!("node {node} aborts {conn:?} with {dead}"));
-            self.sample(node, conn);
+            sample(&self.hosts[node].proto, conn, &mut self.oracle.coverage);
             let (proto, mut upcalls) = self.split(node);
             upcalls.giving_up = true;
             proto.abort(conn, &mut upcalls);

@@ -1,81 +1,12 @@
 //! The end of a run: everything is delivered and received, then nothing may be left over; then all agree on
 //! silence; then all say goodbye, and nothing at all may be left.
 
+use super::rest::REST_NS;
+use super::sample::sample_all;
 use super::scenario::Scenario;
 use super::world::World;
-use tasuki_msg::{Gone, PeerId};
-use tasuki_testkit::oracle::{Link, RecvSpec};
+use tasuki_testkit::oracle::RecvSpec;
 use tasuki_testkit::{Check, demand};
-
-/// Virtual time in which everything comes to rest on a network that works, besides the time that the lines
-/// need for the bytes.
-const REST_NS: u64 = 60_000_000_000;
-
-impl World {
-    /// Whether nothing is under way that any node waits for.
-    fn at_rest(&self) -> bool {
-        let quiet = |node: usize| {
-            let (here, host) = (&self.oracle.nodes[node], &self.hosts[node]);
-            let active = here.peers.iter().any(|known| known.active && here.lives(known.peer));
-            let drained = host.conns.of_node.iter().all(|(there, conn)| {
-                let other = &self.oracle.nodes[*there];
-                // A node that is dead, or has given this one up, does not answer any more.
-                let listens = other.alive && other.peer_for(node).is_none_or(|back| other.lives(back));
-                !listens || host.proto.is_drained(*conn)
-            });
-            let runs = host.stopped_until <= self.now();
-            runs && host.socket.is_empty() && !active && drained
-        };
-        let heard = |(&(from, to), link): (&(usize, usize), &Link)| {
-            let (here, there) = (&self.oracle.nodes[from], &self.oracle.nodes[to]);
-            let listens = |peer: Option<PeerId>| peer.is_none_or(|peer| there.lives(peer));
-            let failed = |peer| here.gone.get(&peer) == Some(&Gone::Failed);
-            // A node that has given the other one up sends nothing more; the last frames of a node that has
-            // parted are still under way.
-            let speaks = here.peer_for(to).is_some_and(|peer| !failed(peer));
-            let both = here.alive && there.alive && speaks && listens(there.peer_for(from));
-            !both || !link.under_way()
-        };
-        self.direct_out == 0
-            && self.oracle.living().into_iter().all(quiet)
-            && self.oracle.links.iter().all(heard)
-    }
-
-    /// Lets time pass until everything is at rest.
-    pub fn rest(&mut self, what: &str) -> Check {
-        for node in self.oracle.living() {
-            self.service(node)?;
-        }
-        let until = self.now().after(REST_NS + self.transfer_ns());
-        while !self.at_rest() {
-            let stall = self.now() > until || self.kernel.pending() == 0;
-            demand(!stall, || format!("a stall: {what} never ends: {}", self.dump()))?;
-            self.advance()?;
-        }
-        Ok(())
-    }
-
-    /// Time that the slowest line needs for all bytes, many times over because of losses, ns.
-    fn transfer_ns(&mut self) -> u64 {
-        let bytes: u64 = self.oracle.sent.iter().map(|sent| sent.len + 2000).sum();
-        let slowest = self.network.channels_mut().map(|(_, channel)| channel.line().rate_bps).min();
-        bytes.saturating_mul(80_000_000_000) / slowest.unwrap_or(1_000_000_000).max(1)
-    }
-
-    /// Lets time pass, so that all news of deaths and all introductions arrive.
-    fn let_pass(&mut self, ns: u64) -> Check {
-        let until = self.now().after(ns);
-        while self.kernel.next_time().is_some_and(|next| next <= until) {
-            self.advance()?;
-        }
-        Ok(())
-    }
-
-    /// Whether no node has a connection left.
-    fn forgotten(&self) -> bool {
-        self.oracle.living().into_iter().all(|node| self.hosts[node].conns.of_conn.is_empty())
-    }
-}
 
 impl Scenario {
     /// Runs everything that follows the end of the programs.
@@ -142,7 +73,9 @@ impl Scenario {
     /// All nodes part from each other, some by themselves and some only in answer; then no connection may be
     /// left.
     fn last_goodbye(&mut self) -> Check {
-        self.world.sample_all();
+        for node in self.world.oracle.living() {
+            sample_all(&self.world.hosts[node], &mut self.world.oracle.coverage);
+        }
         for (a, b, ..) in self.world.oracle.pairs() {
             let still = |world: &World| {
                 let here = &world.oracle.nodes[a];
@@ -158,7 +91,7 @@ impl Scenario {
             demand(a == b, || format!("{a} and {b} have said goodbye and live on: {}", self.world.dump()))?;
         }
         let until = self.world.now().after(REST_NS);
-        while !self.world.forgotten() {
+        while !is_forgotten(&self.world) {
             let stall = self.world.now() > until || self.world.kernel.pending() == 0;
             demand(!stall, || format!("a stall: connections are never forgotten: {}", self.world.dump()))?;
             self.world.advance()?;
@@ -169,4 +102,9 @@ impl Scenario {
         }
         Ok(())
     }
+}
+
+/// Whether no node has a connection left.
+fn is_forgotten(world: &World) -> bool {
+    world.oracle.living().into_iter().all(|node| world.hosts[node].conns.of_conn.is_empty())
 }

@@ -1,7 +1,7 @@
 //! What the programs do, step by step: random calls on random nodes.
 
+use super::event::Event;
 use super::scenario::Scenario;
-use super::world::Event;
 use tasuki_msg::Queue;
 use tasuki_testkit::Check;
 use tasuki_testkit::oracle::{RecvSpec, SendSpec};

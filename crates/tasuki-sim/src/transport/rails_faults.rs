@@ -1,45 +1,14 @@
-//! Mishaps of rails and processes: cables that are cut and mended, whether hosts notice it or not, holes in
-//! the MTU, processes that are stopped for a while.
+//! What mishaps do to rails and processes: cables that are cut and mended, whether hosts notice it or not,
+//! holes in the MTU, processes that are stopped for a while or die.
 
-use super::world::{Event, World};
+use tasuki_proto::ConnId;
+
+use super::event::Event;
+use super::mishap::Mishap;
+use super::sample::sample_all;
+use super::world::World;
 use crate::kernel::Time;
 use tasuki_testkit::Check;
-
-/// A mishap.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Mishap {
-    /// One direction of a rail stops or starts to carry packets.
-    Cable { from: usize, to: usize, rail: u8, up: bool },
-    /// A host takes its end of a rail out of use, or puts it back.
-    Carrier { place: usize, other: usize, rail: u8, up: bool },
-    /// A host reports that its end of a rail has lost its carrier, or has it back, rightly or wrongly.
-    Report { place: usize, other: usize, rail: u8, up: bool },
-    /// One direction of a rail carries only packets up to this size, headers included.
-    Hole { from: usize, to: usize, rail: u8, mtu: usize },
-    /// A host sets the MTU of its end of a rail.
-    Mtu { place: usize, other: usize, rail: u8, mtu: u16 },
-    /// One direction of a rail stops or starts to lose raw frames, while datagrams pass, as when a bridge
-    /// takes the NIC.
-    Deaf { from: usize, to: usize, rail: u8, deaf: bool },
-    /// An endpoint doubts whether its peer lives, and probes it.
-    Doubt { place: usize, other: usize },
-    /// A process is stopped for some time.
-    Stop { node: usize, ns: u64 },
-}
-
-impl Mishap {
-    /// Whether it does harm, and is not the end of another mishap.
-    fn is_bad(self) -> bool {
-        match self {
-            Mishap::Cable { up, .. } | Mishap::Carrier { up, .. } => !up,
-            Mishap::Hole { mtu, .. } => mtu < 9000,
-            Mishap::Deaf { deaf, .. } => deaf,
-            Mishap::Mtu { .. } | Mishap::Stop { .. } => true,
-            // Reports and probes do no harm.
-            Mishap::Report { .. } | Mishap::Doubt { .. } => false,
-        }
-    }
-}
 
 impl World {
     pub(super) fn mishap(&mut self, mishap: Mishap) -> Check {
@@ -151,5 +120,72 @@ impl World {
     /// Plans a mishap for later.
     pub fn plan(&mut self, after_ns: u64, mishap: Mishap) {
         self.schedule_after(after_ns, Event::Mishap(mishap));
+    }
+
+    /// A host reports to its endpoint, rightly or wrongly, about its NIC.
+    pub(super) fn carrier_reported(&mut self, place: usize, other: usize, rail: u8, up: bool) -> Check {
+        self.oracle.cover(if up { "carrier said to be back" } else { "carrier said to be lost" });
+        self.network.set_silent(place, other, rail, !up);
+        let Some(&node) = self.tenants.get(&place) else { return Ok(()) };
+        if !self.oracle.nodes[node].alive {
+            return Ok(());
+        }
+        let now = tasuki_proto::Time(self.now().0);
+        let conns = self.hosts[node].conns.of_conn.clone();
+        for (conn, there) in conns {
+            if self.hosts[there].place == other {
+                self.hosts[node].proto.set_carrier(now, conn, rail, up);
+            }
+        }
+        self.service(node)
+    }
+
+    /// Tells a new connection what the host has reported before.
+    pub(super) fn repeat_reports(&mut self, node: usize, conn: ConnId) {
+        let now = tasuki_proto::Time(self.now().0);
+        let host = &mut self.hosts[node];
+        let Some(&there) = host.conns.of_conn.get(&conn) else { return };
+        let (place, other) = (host.place, self.hosts[there].place);
+        for rail in self.network.silent(place, other) {
+            self.hosts[node].proto.set_carrier(now, conn, rail, false);
+        }
+    }
+
+    /// Counts the hosts that still report no carrier although all is healed.
+    pub(super) fn count_wrong_reports(&mut self) {
+        let wrong = self.network.silents();
+        self.oracle.coverage.add("carrier wrongly missed to the end", wrong as u64);
+    }
+
+    /// The endpoint at `place` probes those at `other`.
+    pub(super) fn ask(&mut self, place: usize, other: usize) -> Check {
+        let Some(&node) = self.tenants.get(&place) else { return Ok(()) };
+        if !self.oracle.nodes[node].alive {
+            return Ok(());
+        }
+        let now = tasuki_proto::Time(self.now().0);
+        let conns = self.hosts[node].conns.of_conn.clone();
+        for (conn, there) in conns {
+            if self.hosts[there].place == other {
+                self.oracle.cover("asked for a sign of life");
+                self.hosts[node].proto.probe_peer(now, conn);
+            }
+        }
+        self.service(node)
+    }
+
+    /// The node's process dies. No other node is told.
+    pub(super) fn kill(&mut self, node: usize) {
+        self.oracle.note(|| format!("node {node} dies"));
+        self.oracle.cover("node died");
+        sample_all(&self.hosts[node], &mut self.oracle.coverage);
+        self.oracle.nodes[node].alive = false;
+        self.hosts[node].socket.clear();
+        self.hosts[node].socket_held = 0;
+    }
+
+    /// Whether the node is dead and no other process has taken its place.
+    pub(super) fn tenant_is_dead(&self, node: usize) -> bool {
+        self.tenants.get(&self.hosts[node].place) == Some(&node) && !self.oracle.nodes[node].alive
     }
 }

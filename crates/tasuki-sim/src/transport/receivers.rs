@@ -2,10 +2,11 @@
 //! receiver that drains its buffer of exactly B bytes at the rate R, neither of which is told to the sender.
 
 use super::congestion::{ALL_GRANTING, Granting};
+use super::event::Event;
 use super::host::{Drain, Habit};
 use super::network::End;
 use super::run::Failure;
-use super::world::{Carriage, Event, World};
+use super::world::{Carriage, World};
 use crate::Rng;
 use crate::channel::{Channel, Line};
 use crate::faults::Faults;

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::defect::Plant;
 use super::scenario::Scenario;
-use super::world::Carriage;
+use super::world::{Carriage, World};
 use tasuki_testkit::Coverage;
 use tasuki_testkit::{Text, Trace};
 
@@ -102,7 +102,7 @@ fn attempt(seed: u64, options: Options) -> Result<Outcome, (String, Vec<String>)
     // A panic in a layer is a failure like any other. The state that it leaves behind is only read.
     let result = catch_unwind(AssertUnwindSafe(|| {
         scenario.play()?;
-        while scenario.world.coverage_frames() < FRAMES_LEAST {
+        while frames(&scenario.world) < FRAMES_LEAST {
             scenario.steps_left = 30;
             scenario.world.oracle.cover("run extended");
             scenario.play()?;
@@ -128,9 +128,7 @@ fn attempt(seed: u64, options: Options) -> Result<Outcome, (String, Vec<String>)
     }
 }
 
-impl super::world::World {
-    /// Number of frames of the message layers that have arrived.
-    fn coverage_frames(&self) -> u64 {
-        self.oracle.links.values().map(|link| link.arrived_frames).sum()
-    }
+/// Number of frames of the message layers that have arrived.
+fn frames(world: &World) -> u64 {
+    world.oracle.links.values().map(|link| link.arrived_frames).sum()
 }

@@ -1,10 +1,13 @@
 //! A run: hosts, rails, programs, mishaps. The seed decides everything.
 
+use super::carrier_reports::Reports;
 use super::defect::Plant;
 use super::doubts::Doubts;
+use super::event::Event;
+use super::laziness::Laziness;
+use super::mishap::Mishap;
 use super::profile::Profile;
-use super::rails_faults::Mishap;
-use super::world::{Carriage, Event, Laziness, World};
+use super::world::{Carriage, World};
 use crate::Rng;
 use tasuki_testkit::Check;
 use tasuki_testkit::Trace;
@@ -25,9 +28,9 @@ pub(crate) struct Scenario {
     next_place: usize,
     /// When the next mishap begins.
     mishap_due: u64,
-    /// Draws what hosts report of carriers, if they do.
-    pub reports: Option<Rng>,
-    /// Draws which endpoints doubt whether which peers live, if any do.
+    /// What hosts report of carriers, if they do.
+    pub reports: Option<Reports>,
+    /// Which endpoints doubt whether which peers live, if any do.
     pub doubts: Option<Doubts>,
 }
 
@@ -49,8 +52,8 @@ impl Scenario {
         let steps_left = profile.steps;
         let bytes_left = if profile.longest > 1_000_000 { 5_000_000 } else { 600_000 };
         let (next_place, mishap_due, buffers_left) = (0, 0, BUFFERS);
-        let reports = if carriage == Carriage::Perfect { None } else { super::carrier_reports::dice(seed) };
-        let doubts = if carriage == Carriage::Perfect { None } else { super::doubts::doubts(seed) };
+        let reports = if carriage == Carriage::Perfect { None } else { Reports::of(seed) };
+        let doubts = if carriage == Carriage::Perfect { None } else { Doubts::of(seed) };
         let mut scenario = Scenario {
             world,
             profile,
@@ -134,8 +137,12 @@ impl Scenario {
         let lasting = self.world.rng.magnitude(longest);
         let (a, b) = (self.world.hosts[node].place, self.world.hosts[other].place);
         let rails = self.world.network.numbers(a, b);
-        self.report_falsely(a, b, &rails);
-        self.doubt(a, b);
+        if let Some(reports) = &mut self.reports {
+            reports.falsely(&mut self.world, (a, b), &rails);
+        }
+        if let Some(doubts) = &mut self.doubts {
+            doubts.begin(&mut self.world, a, b);
+        }
         match self.world.rng.below(if self.profile.two_lanes { 6 } else { 5 }) {
             0 if kinds.stops => {
                 self.world.plan(0, Mishap::Stop { node, ns: lasting / 2 });
@@ -178,7 +185,9 @@ impl Scenario {
         for (from, to) in directions {
             self.world.plan(0, Mishap::Cable { from, to, rail, up: false });
             self.world.plan(lasting, Mishap::Cable { from, to, rail, up: true });
-            self.report_cut(from, to, rail, lasting);
+            if let Some(reports) = &mut self.reports {
+                reports.cut(&mut self.world, (from, to), rail, lasting);
+            }
             if self.profile.kinds.carrier && self.world.rng.chance(50) {
                 // Netlink reports it about a second later (measured); sooner and later are tried, too.
                 let notice = self.world.rng.magnitude(1_000_000_000);

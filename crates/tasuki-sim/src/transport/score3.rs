@@ -2,11 +2,12 @@
 //! Harada: "Building a large PC cluster", 2001): Myrinet with full bisection, and one or two planes of
 //! Ethernet with a third of it.
 
+use super::event::Event;
 use super::host::Habit;
 use super::network::End;
 use super::run::Failure;
 use super::switched::Switched;
-use super::world::{Carriage, Event, World};
+use super::world::{Carriage, World};
 use crate::Rng;
 use crate::channel::ETHERNET_OVERHEAD;
 use crate::fabric::{Fabric, FlowControl, Room, Settings};

@@ -1,7 +1,7 @@
 //! Rails through fabrics of switches, which all hosts share, so that packets compete.
 
+use super::event::Event;
 use super::network::{End, headers};
-use super::world::Event;
 use crate::channel::{ETHERNET_OVERHEAD, Fate};
 use crate::fabric::{Fabric, Load, Packet};
 use crate::kernel::{Kernel, Time};

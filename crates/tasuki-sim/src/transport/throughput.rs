@@ -1,10 +1,11 @@
 //! How much two endpoints carry over some rails, in virtual time: without processors and kernels, only lines
 //! and the two layers. What is lost here, no machine can make up for.
 
+use super::event::Event;
 use super::host::Habit;
 use super::network::End;
 use super::run::Failure;
-use super::world::{Carriage, Event, World};
+use super::world::{Carriage, World};
 use crate::Rng;
 use crate::channel::{Channel, ETHERNET_OVERHEAD, Line};
 use crate::faults::Faults;

@@ -9,8 +9,8 @@ use tasuki_msg::PeerOptions;
 use tasuki_proto::{ConnId, Outgoing, Payload, Upcalls};
 use tasuki_wire::{Frame, Greeting, Rail};
 
+use super::laziness::Laziness;
 use super::network::Network;
-use super::world::Laziness;
 use tasuki_testkit::Check;
 use tasuki_testkit::oracle::Oracle;
 

@@ -7,33 +7,16 @@ use tasuki_proto::Config;
 use tasuki_wire::MAX_PACKET_LEN;
 
 use super::defect::Plant;
+use super::event::Event;
 use super::host::{Habit, Host, local};
+use super::laziness::Laziness;
 use super::network::Network;
-use super::rails_faults::Mishap;
+use super::rest::{REST_NS, at_rest, transfer_ns};
 use super::upcalls::{Directory, EngineUpcalls};
 use crate::Rng;
 use crate::kernel::{Kernel, Time};
 use tasuki_testkit::oracle::Oracle;
 use tasuki_testkit::{Check, demand};
-
-/// An event of the simulation.
-pub(crate) enum Event {
-    /// The program of some node takes a step.
-    Step,
-    /// A packet arrives at a place.
-    Arrive { to: usize, packet: Vec<u8> },
-    /// A frame goes straight to its receiver, which is the sender itself, or is reached by a carrier without
-    /// faults.
-    Direct { from: usize, to: usize, frame: Frame, payload: Vec<u8> },
-    /// A node polls: it looks at its socket and its deadlines.
-    Poll(usize),
-    /// A mishap of rails or processes happens.
-    Mishap(Mishap),
-    /// `node` is told that `dead` is gone.
-    Tell { node: usize, dead: usize },
-    /// `node` is told the address of `there`.
-    Meet { node: usize, there: usize },
-}
 
 /// What carries frames between different nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,30 +63,6 @@ pub(crate) struct World {
     pub watched: bool,
     /// Nodes that have polled since this was last emptied.
     pub polled: Vec<usize>,
-}
-
-/// How often engines handle more frames before they look at the actions of the message layer.
-pub(crate) struct Laziness {
-    percent: u64,
-    dice: Rng,
-}
-
-impl Default for Laziness {
-    fn default() -> Laziness {
-        Laziness::new(0, Rng::new(0))
-    }
-}
-
-impl Laziness {
-    /// Engines are lazy in so many percent of cases.
-    pub fn new(percent: u64, dice: Rng) -> Laziness {
-        Laziness { percent, dice }
-    }
-
-    /// Whether the engine is lazy this time.
-    pub fn draw(&mut self) -> bool {
-        self.percent > 0 && self.dice.chance(self.percent)
-    }
 }
 
 impl World {
@@ -185,6 +144,29 @@ impl World {
             Event::Step => return Ok(Some(Event::Step)),
         }
         Ok(Some(Event::Poll(usize::MAX)))
+    }
+
+    /// Lets time pass until everything is at rest.
+    pub fn rest(&mut self, what: &str) -> Check {
+        for node in self.oracle.living() {
+            self.service(node)?;
+        }
+        let until = self.now().after(REST_NS + transfer_ns(self));
+        while !at_rest(self) {
+            let stall = self.now() > until || self.kernel.pending() == 0;
+            demand(!stall, || format!("a stall: {what} never ends: {}", self.dump()))?;
+            self.advance()?;
+        }
+        Ok(())
+    }
+
+    /// Lets time pass, so that all news of deaths and all introductions arrive.
+    pub fn let_pass(&mut self, ns: u64) -> Check {
+        let until = self.now().after(ns);
+        while self.kernel.next_time().is_some_and(|next| next <= until) {
+            self.advance()?;
+        }
+        Ok(())
     }
 
     fn packet_arrives(&mut self, place: usize, packet: Vec<u8>) -> Check {

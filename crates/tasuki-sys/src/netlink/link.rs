@@ -1,12 +1,13 @@
-//! Interfaces: veth pairs, bridges, up and down, MTU, MAC address.
+//! Interfaces: veth pairs, bridges, up and down, MTU, MAC address; their IPv4 addresses and neighbours.
 
-use super::{Create, Netlink, NetlinkError};
+use super::{Address, Create, Neighbour, Netlink, NetlinkError};
 use netlink_packet_route::{
     RouteNetlinkMessage as Message,
     link::{
         InfoBridge, InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State,
     },
 };
+use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// What the kernel says of an interface.
@@ -217,5 +218,57 @@ impl Netlink {
         message.header.index = index;
         message.attributes.push(attribute);
         self.request(what, Message::SetLink(message), 0).map(drop)
+    }
+
+    /// Adds an IPv4 address to an interface; nothing changes if the interface has it already.
+    pub fn add_address(&mut self, index: u32, address: Ipv4Addr, prefix: u8) -> Result<(), NetlinkError> {
+        let message = Address { index, address, prefix }.message();
+        let what = || format!("give interface {index} the address {address}/{prefix}");
+        self.request(what, Message::NewAddress(message), Create::Replace.flags()).map(drop)
+    }
+
+    /// Removes an IPv4 address from an interface. The kernel also removes the routes that prefer it as their
+    /// source.
+    pub fn delete_address(&mut self, address: Address) -> Result<(), NetlinkError> {
+        let Address { index, address: ip, prefix } = address;
+        let what = || format!("take the address {ip}/{prefix} from interface {index}");
+        self.request(what, Message::DelAddress(address.message()), 0).map(drop)
+    }
+
+    /// The IPv4 addresses of all interfaces.
+    pub fn addresses(&mut self) -> Result<Vec<Address>, NetlinkError> {
+        let answers = self.dump(|| "list addresses".into(), Message::GetAddress(Address::all()))?;
+        let address = |answer| match answer {
+            Message::NewAddress(message) => Address::from_message(message),
+            _ => None,
+        };
+        Ok(answers.into_iter().filter_map(address).collect())
+    }
+
+    /// The ARP table.
+    pub fn neighbours(&mut self) -> Result<Vec<Neighbour>, NetlinkError> {
+        let answers = self.dump(|| "list neighbours".into(), Message::GetNeighbour(Neighbour::all()))?;
+        let neighbour = |answer| match answer {
+            Message::NewNeighbour(message) => Neighbour::from_message(message),
+            _ => None,
+        };
+        Ok(answers.into_iter().filter_map(neighbour).collect())
+    }
+
+    /// Removes a neighbour; not an error if it is not known.
+    pub fn delete_neighbour(&mut self, index: u32, address: Ipv4Addr) -> Result<(), NetlinkError> {
+        let message = Neighbour::key(index, address);
+        let what = || format!("forget neighbour {address} on interface {index}");
+        match self.request(what, Message::DelNeighbour(message), 0) {
+            Err(error) if error.source.raw_os_error() != Some(libc::ENOENT) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sets a permanent neighbour: the kernel never asks for its MAC address and never forgets it.
+    pub fn set_neighbour(&mut self, index: u32, address: Ipv4Addr, mac: [u8; 6]) -> Result<(), NetlinkError> {
+        let message = Neighbour::permanent(index, address, mac);
+        let what = || format!("set neighbour {address} on interface {index}");
+        self.request(what, Message::NewNeighbour(message), Create::Replace.flags()).map(drop)
     }
 }

@@ -1,5 +1,6 @@
 //! IPv4 host routes, over one or several next hops.
 
+use super::saved_route::SavedRoute;
 use super::{Create, Netlink, NetlinkError};
 use netlink_packet_route::{
     AddressFamily, RouteNetlinkMessage as Message,
@@ -135,5 +136,23 @@ impl Netlink {
             Err(error) if error.source.raw_os_error() == Some(libc::EHOSTUNREACH) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// All routes of the main table to single addresses that [`Netlink::set_route`] could replace.
+    pub fn host_routes(&mut self) -> Result<Vec<SavedRoute>, NetlinkError> {
+        let mut message = RouteMessage::default();
+        message.header.address_family = AddressFamily::Inet;
+        let answers = self.dump(|| "list routes".into(), Message::GetRoute(message))?;
+        let route = |answer| match answer {
+            Message::NewRoute(message) => SavedRoute::from_message(message),
+            _ => None,
+        };
+        Ok(answers.into_iter().filter_map(route).collect())
+    }
+
+    /// Puts a route back in place of the one to the same destination.
+    pub fn restore_route(&mut self, route: &SavedRoute) -> Result<(), NetlinkError> {
+        let what = || format!("put the route to {} back", route.destination);
+        self.request(what, Message::NewRoute(route.message.clone()), Create::Replace.flags()).map(drop)
     }
 }

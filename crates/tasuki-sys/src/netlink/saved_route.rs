@@ -1,25 +1,22 @@
 //! Routes as the kernel has them, kept whole so that they can be put back.
 
-use super::{Create, Gateway, Netlink, NetlinkError, ROUTE_PROTOCOL, Route};
+use super::route::{Gateway, ROUTE_PROTOCOL, Route};
 use netlink_packet_core::{Emitable, Parseable};
-use netlink_packet_route::{
-    AddressFamily, RouteNetlinkMessage as Message,
-    route::{
-        RouteAddress, RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteNextHop, RouteNextHopFlags,
-        RouteType,
-    },
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteNextHop, RouteNextHopFlags,
+    RouteType,
 };
 use std::net::Ipv4Addr;
 
-/// A route of the main table to one IPv4 address (/32), of the kind that [`Netlink::set_route`] would
+/// A route of the main table to one IPv4 address (/32), of the kind that [`super::Netlink::set_route`] would
 /// replace.
 ///
 /// It holds all that the kernel told, including attributes that this library does not know, with interfaces
 /// by their indices: it can be put back for as long as the interfaces exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedRoute {
-    message: RouteMessage,
-    destination: Ipv4Addr,
+    pub(super) message: RouteMessage,
+    pub(super) destination: Ipv4Addr,
 }
 
 /// Clears the flags that describe a route's state, because the kernel refuses them in a request.
@@ -29,7 +26,7 @@ fn without_state(flags: RouteFlags) -> RouteFlags {
 
 impl SavedRoute {
     /// Takes a route that is in the place of one of Tasuki's: main table, /32, no type of service, no metric.
-    fn from_message(mut message: RouteMessage) -> Option<Self> {
+    pub(super) fn from_message(mut message: RouteMessage) -> Option<Self> {
         let header = &message.header;
         let is_cached = header.flags.contains(RouteFlags::Cloned);
         let in_place = header.table == RouteHeader::RT_TABLE_MAIN
@@ -93,8 +90,8 @@ impl SavedRoute {
         gateways
     }
 
-    /// The arguments of [`Netlink::set_route`] that would make it; `None` if Tasuki did not make it, or it
-    /// holds more than that.
+    /// The arguments of [`super::Netlink::set_route`] that would make it; `None` if Tasuki did not make it,
+    /// or it holds more than that.
     pub fn as_route(&self) -> Option<Route> {
         let header = &self.message.header;
         if !self.is_ours() || header.kind != RouteType::Unicast {
@@ -139,26 +136,6 @@ fn gateway(hop: &RouteNextHop) -> Gateway {
         _ => None,
     });
     Gateway { index: hop.interface_index, via, weight: u16::from(hop.hops) + 1 }
-}
-
-impl Netlink {
-    /// All routes of the main table to single addresses that [`Netlink::set_route`] could replace.
-    pub fn host_routes(&mut self) -> Result<Vec<SavedRoute>, NetlinkError> {
-        let mut message = RouteMessage::default();
-        message.header.address_family = AddressFamily::Inet;
-        let answers = self.dump(|| "list routes".into(), Message::GetRoute(message))?;
-        let route = |answer| match answer {
-            Message::NewRoute(message) => SavedRoute::from_message(message),
-            _ => None,
-        };
-        Ok(answers.into_iter().filter_map(route).collect())
-    }
-
-    /// Puts a route back in place of the one to the same destination.
-    pub fn restore_route(&mut self, route: &SavedRoute) -> Result<(), NetlinkError> {
-        let what = || format!("put the route to {} back", route.destination);
-        self.request(what, Message::NewRoute(route.message.clone()), Create::Replace.flags()).map(drop)
-    }
 }
 
 #[cfg(test)]

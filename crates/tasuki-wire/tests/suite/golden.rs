@@ -1,5 +1,5 @@
-//! Packets written out by hand from `docs/reference/wire.md`, field by field; their checksums come from a bit-by-bit
-//! CRC.
+//! Packets written out by hand from `docs/reference/wire.md`, field by field; their checksums come from a
+//! bit-by-bit CRC.
 
 use tasuki_wire::{
     Ack, Control, Data, Frame, Greeting, Header, Lane, Lanes, Mark, Packet, PacketBuilder, Path, Rail,

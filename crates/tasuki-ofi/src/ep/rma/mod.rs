@@ -4,12 +4,11 @@
 mod operation;
 mod pairs;
 
-pub use operation::Rma;
+pub use self::operation::{Access, Rma};
+pub use self::pairs::Place;
 
 use tasuki_engine::Buffer;
 
-use self::operation::Access;
-use self::pairs::Place;
 use super::post::pieces;
 use super::shared;
 use crate::abi::*;

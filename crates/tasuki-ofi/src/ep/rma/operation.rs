@@ -5,16 +5,15 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tasuki_engine::{Buffer, Peer, RemoteArgs, RemoteDone, RemoteFailure, Rights};
+use tasuki_engine::{Buffer, Endpoint, Failure, Peer, RemoteArgs, RemoteDone, RemoteFailure};
 
 use super::pairs::{NO_BYTES, Place, pair};
 use crate::abi::*;
-use crate::ep::EpShared;
-use crate::ep::complete::errno;
-use crate::ep::post;
+use crate::entries::{Entry, Fault};
+use crate::ep::errno;
+use crate::ep::wiring::Wiring;
 use crate::guard::{Errno, Ret, lock};
 use crate::limits::{INJECT_SIZE, IOV_LIMIT};
-use crate::queue::{Entry, Fault};
 
 /// What every one-sided operation has besides its memory.
 pub struct Access {
@@ -57,17 +56,19 @@ struct Operations {
     by_number: HashMap<u64, Operation>,
 }
 
-impl EpShared {
-    /// Begins a one-sided operation.
+impl Rma {
+    /// Begins a one-sided operation with this peer, which is not gone.
     ///
     /// # Safety
     /// The memory is as fi_rma(3) demands until the operation completes.
-    pub unsafe fn access(&self, pieces: &[Buffer], places: &[Place], access: &Access) -> Ret<usize> {
-        let wiring = self.wiring()?;
-        let peer = self.peers.peer(access.peer, &self.engine, &wiring.space)?;
-        if access.context.is_none() {
-            self.lost.check(peer)?;
-        }
+    pub unsafe fn begin(
+        &self,
+        (engine, wiring): (&Endpoint, &Wiring),
+        peer: Peer,
+        pieces: &[Buffer],
+        places: &[Place],
+        access: &Access,
+    ) -> Ret<usize> {
         if places.len() > IOV_LIMIT || pieces.iter().any(|piece| piece.ptr.is_null() && piece.len > 0) {
             return Err(Errno(FI_EINVAL));
         }
@@ -84,7 +85,7 @@ impl EpShared {
             ([.., (_, place)], data) => (None, data.map(|data| (data, Place { len: 0, ..*place }))),
             ([], _) => return Err(Errno(FI_EINVAL)),
         };
-        let number = self.rma.add(Operation {
+        let number = self.add(Operation {
             read: access.read,
             context: access.context.map_or(0, |context| context as u64),
             reports: access.context.is_some() && wiring.tx.reports(access.flags),
@@ -94,116 +95,75 @@ impl EpShared {
         });
         for (at, (buffer, place)) in pairs.iter().enumerate() {
             // SAFETY: by the contract.
-            if let Err(error) = unsafe { self.transfer(peer, *buffer, *place, with, access.read, number) } {
+            let begun = unsafe { transfer(engine, peer, (*buffer, *place), with, access.read, number) };
+            if let Err(error) = begun {
                 // What has begun cannot be taken back: the operation fails as a whole when that is over.
-                return self.give_up(number, pairs.len() - at, at == 0, error);
+                return self.give_up(wiring, number, pairs.len() - at, at == 0, error);
             }
         }
         Ok(0)
     }
 
-    unsafe fn transfer(
-        &self,
-        peer: Peer,
-        buffer: Buffer,
-        place: Place,
-        data: Option<u64>,
-        read: bool,
-        number: u64,
-    ) -> Ret {
-        let Place { addr: offset, key, .. } = place;
-        let args = RemoteArgs { peer, key, offset, buffer, data, quiet: false, context: number };
-        // SAFETY: by the contract of `access`.
-        let begun = unsafe { if read { self.engine.get(&args) } else { self.engine.put(&args) } };
-        begun.map_err(post::errno)
-    }
-
-    fn give_up(&self, number: u64, rest: usize, none: bool, error: Errno) -> Ret<usize> {
-        if let Some(operation) = lock(&self.rma.operations).by_number.get_mut(&number) {
+    fn give_up(&self, wiring: &Wiring, number: u64, rest: usize, none: bool, error: Errno) -> Ret<usize> {
+        if let Some(operation) = lock(&self.operations).by_number.get_mut(&number) {
             operation.left -= rest;
             operation.fault = Some(error.0);
         }
-        match self.rma.take_ended(number) {
+        match self.take_ended(number) {
             Some(_) if none => return Err(error),
-            Some(operation) => self.accessed(&operation),
+            Some(operation) => operation.report(wiring),
             None => {}
         }
         Ok(0)
     }
 
     /// Whether one-sided operations of this side are under way.
+    #[inline]
     pub fn accesses(&self) -> bool {
-        self.rma.count.load(Ordering::Acquire) > 0
+        self.count.load(Ordering::Acquire) > 0
     }
 
-    /// Reports operations whose transfers are over.
-    pub fn drain_rma(&self) {
+    /// Reports operations whose transfers are over, to what `wiring` says. `lose` is told of peers with which
+    /// a transfer has failed.
+    pub fn drain(&self, engine: &Endpoint, wiring: &Wiring, lose: impl Fn(Peer, Failure)) {
         if !self.accesses() {
             return;
         }
         let mut over = Vec::new();
-        self.engine.poll_remote(usize::MAX, |done| over.push(done));
-        over.iter().for_each(|done| self.transferred(done));
+        engine.poll_remote(usize::MAX, |done| over.push(done));
+        over.iter().for_each(|done| self.transferred(engine, wiring, done, &lose));
     }
 
     /// A transfer is over: its operation too, unless other transfers are under way or remote completion data
     /// follows.
-    fn transferred(&self, done: &RemoteDone) {
+    fn transferred(
+        &self,
+        engine: &Endpoint,
+        wiring: &Wiring,
+        done: &RemoteDone,
+        lose: &impl Fn(Peer, Failure),
+    ) {
         let fault = done.result.err().map(|failure| match failure {
             RemoteFailure::Refused => FI_EACCES,
             RemoteFailure::Peer(failure) => {
-                self.lose(done.peer, failure, |peer| self.engine.peer_address(peer));
-                errno(failure)
+                lose(done.peer, failure);
+                errno::of_failure(failure)
             }
         });
-        if let Some((data, place)) = self.rma.end_transfer(done.context, fault) {
+        if let Some((data, place)) = self.end_transfer(done.context, fault) {
+            let nothing = (NO_BYTES, place);
             // SAFETY: there are no bytes.
-            let sent = unsafe { self.transfer(done.peer, NO_BYTES, place, Some(data), false, done.context) };
+            let sent = unsafe { transfer(engine, done.peer, nothing, Some(data), false, done.context) };
             match sent {
                 Ok(()) => return,
-                Err(Errno(err)) => _ = self.rma.end_transfer(done.context, Some(err)),
+                Err(Errno(err)) => _ = self.end_transfer(done.context, Some(err)),
             }
         }
-        if let Some(operation) = self.rma.take_ended(done.context) {
-            self.accessed(&operation);
+        if let Some(operation) = self.take_ended(done.context) {
+            operation.report(wiring);
         }
     }
 
-    fn accessed(&self, operation: &Operation) {
-        let Some(wiring) = self.wiring.get() else { return };
-        let counter = if operation.read { &wiring.reads } else { &wiring.writes };
-        if let Some(counter) = counter {
-            counter.count(operation.fault.is_none());
-        }
-        // A program that waits for the counter would wait for ever if the queue did not tell it of failures.
-        if (operation.reports || operation.fault.is_some())
-            && let Some(queue) = &wiring.tx.queue
-        {
-            let flags = FI_RMA | if operation.read { FI_READ } else { FI_WRITE };
-            let fault = operation.fault.map(|err| Fault { err, olen: 0 });
-            let source = FI_ADDR_NOTAVAIL;
-            let context = operation.context;
-            queue.push(Entry { context, flags, len: 0, buf: 0, data: 0, tag: 0, source, fault });
-        }
-    }
-
-    /// Lets peers reach memory under this key; offsets count through all its pieces.
-    pub fn expose(&self, key: u64, pieces: &[Buffer], rights: Rights) -> Ret {
-        // SAFETY: fi_mr(3): the memory stays until the registration is closed, which waits for `conceal`.
-        match unsafe { self.engine.register_as(key, pieces, rights) } {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(Errno(FI_ENOKEY)),
-            Err(_) => Err(Errno(FI_EOPBADSTATE)),
-        }
-    }
-
-    /// Ends what [`EpShared::expose`] began; false if transfers are under way.
-    pub fn conceal(&self, key: u64) -> bool {
-        !matches!(self.engine.unregister(key), Err(tasuki_engine::UnregisterError::Busy(_)))
-    }
-}
-
-impl Rma {
     fn add(&self, operation: Operation) -> u64 {
         self.count.fetch_add(1, Ordering::AcqRel);
         let mut operations = lock(&self.operations);
@@ -237,6 +197,45 @@ impl Rma {
         self.count.fetch_sub(1, Ordering::AcqRel);
         operations.by_number.remove(&number)
     }
+}
+
+impl Operation {
+    /// Reports the operation, which is over, to its counter and to the completion queue.
+    fn report(&self, wiring: &Wiring) {
+        let counter = if self.read { &wiring.reads } else { &wiring.writes };
+        if let Some(counter) = counter {
+            counter.count(self.fault.is_none());
+        }
+        // A program that waits for the counter would wait for ever if the queue did not tell it of failures.
+        if (self.reports || self.fault.is_some())
+            && let Some(queue) = &wiring.tx.queue
+        {
+            let flags = FI_RMA | if self.read { FI_READ } else { FI_WRITE };
+            let fault = self.fault.map(|err| Fault { err, olen: 0 });
+            let source = FI_ADDR_NOTAVAIL;
+            let context = self.context;
+            queue.entries.push(Entry { context, flags, len: 0, buf: 0, data: 0, tag: 0, source, fault });
+        }
+    }
+}
+
+/// Begins a transfer between a buffer and a place of the peer's memory.
+///
+/// # Safety
+/// As for [`Rma::begin`].
+unsafe fn transfer(
+    engine: &Endpoint,
+    peer: Peer,
+    (buffer, place): (Buffer, Place),
+    data: Option<u64>,
+    read: bool,
+    number: u64,
+) -> Ret {
+    let Place { addr: offset, key, .. } = place;
+    let args = RemoteArgs { peer, key, offset, buffer, data, quiet: false, context: number };
+    // SAFETY: by the contract.
+    let begun = unsafe { if read { engine.get(&args) } else { engine.put(&args) } };
+    begun.map_err(errno::of_post)
 }
 
 #[cfg(test)]

@@ -50,8 +50,8 @@ pub fn pair(local: &[Buffer], remote: &[Place]) -> Ret<Vec<(Buffer, Place)>> {
 mod tests {
     use super::*;
 
-    /// The lengths of the pairs, and where each begins here and there, for pieces and places of these lengths. Pieces
-    /// lie one behind the other from 1000 on, and so do places from 5000 on.
+    /// The lengths of the pairs, and where each begins here and there, for pieces and places of these
+    /// lengths. Pieces lie one behind the other from 1000 on, and so do places from 5000 on.
     fn cut(here: &[usize], there: &[u64]) -> Option<Vec<(u64, usize, u64)>> {
         let mut at = 1000;
         let local: Vec<Buffer> = here

@@ -1,4 +1,5 @@
-//! Traces of the messages of a parallel program, and their replay: `docs/reference/trace-format.md` has the format.
+//! Traces of the messages of a parallel program, and their replay: `docs/reference/trace-format.md` has the
+//! format.
 
 mod parse;
 mod replay;
