@@ -131,8 +131,8 @@ fn quoted_variables(text: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn every_variable_that_the_code_names_is_in_the_list() {
-    // Only test builds read these: they stand below `#[cfg(feature = "crash-points")]`, and the law `hooks` of
-    // tasuki-tidy demands that they do.
+    // Only test builds read these: they stand below `#[cfg(feature = "crash-points")]`, and the law `hooks`
+    // of tasuki-tidy demands that they do.
     let test_builds = ["TASUKI_APPLY_STOP_AFTER", "TASUKI_UNDO_STOP_AFTER"];
     // Unit tests use these alone.
     let unit_tests = [

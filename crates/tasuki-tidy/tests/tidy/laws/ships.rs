@@ -1,6 +1,6 @@
-//! What is installed and packaged was built for that: no test build writes where `make install` and `make deb`
-//! take files from. `cargo test --workspace` switches planted defects and crash points on in the crates that
-//! programs are made of, so what it builds must lie elsewhere.
+//! What is installed and packaged was built for that: no test build writes where `make install` and `make
+//! deb` take files from. `cargo test --workspace` switches planted defects and crash points on in the crates
+//! that programs are made of, so what it builds must lie elsewhere.
 
 use crate::breach::{Breach, Law};
 use crate::tree::Tree;
