@@ -9,8 +9,8 @@ use tasuki_sys::packet::{PacketSocket, RingSize};
 
 /// Tasuki's ethertype (`docs/reference/wire.md`, "Carriage").
 const ETHERTYPE: u16 = 0x88b5;
-/// Bytes of a packet that hold the id of the endpoint that it is for, little-endian (`docs/reference/wire.md`,
-/// "Packet").
+/// Bytes of a packet that hold the id of the endpoint that it is for, little-endian
+/// (`docs/reference/wire.md`, "Packet").
 const ENDPOINT: std::ops::Range<usize> = 12..16;
 const MACS: [Mac; 2] = [[2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]];
 const MIB: u64 = 1 << 20;

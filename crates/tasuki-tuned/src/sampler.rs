@@ -120,7 +120,8 @@ mod tests {
 
     #[test]
     fn interrupts_are_read_as_the_kernel_writes_them() {
-        let interrupts = "           CPU0       CPU1\n  1:          9          0   IO-APIC   1-edge      i8042\n \
+        let interrupts = "           CPU0       CPU1\n  \
+             1:          9          0   IO-APIC   1-edge      i8042\n \
              24:      10000       2345   PCI-MSI 65536-edge      ens4\n \
              25:  1 2  PCI-MSI ens4-TxRx-1\nNMI: 5 5 x\n";
         assert_eq!(count(interrupts, &HashSet::from([24, 25])), 12_348);

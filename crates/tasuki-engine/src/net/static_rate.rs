@@ -1,5 +1,5 @@
-//! The static mode of the ATM paper (`docs/internals/rate.md`): senders are told R and B of their receivers,
-//! from which the rate of each message follows.
+//! The static mode of the ATM paper (`docs/internals/rate-model.md`): senders are told R and B of their
+//! receivers, from which the rate of each message follows.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};

@@ -1,7 +1,7 @@
 //! Raw lanes for programs without privileges: a broker opens the socket and passes it over a Unix socket
-//! (`docs/guide/security.md`). One connection is one lane: a request, an answer, and then the connection stays open
-//! for as long as the lane is used, by which the broker knows that it is. Request and answer are single
-//! messages of a `SOCK_SEQPACKET` socket.
+//! (`docs/guide/security.md`). One connection is one lane: a request, an answer, and then the connection
+//! stays open for as long as the lane is used, by which the broker knows that it is. Request and answer are
+//! single messages of a `SOCK_SEQPACKET` socket.
 
 mod client;
 mod protocol;
