@@ -1,45 +1,62 @@
 # make run     build, stand a cluster of four up on this machine, run a stock MPI on it, tear it down
-# make test    all quick tests (about twelve minutes on two cores); needs root for the lab
+# make test    all quick tests; needs root for the lab
 # make help    the rest
 
 CARGO ?= $(shell command -v cargo 2>/dev/null || echo $(HOME)/.cargo/bin/cargo)
 PEERS ?= $(CURDIR)/target/peers
-TASUKI := target/release/tasuki
+TASUKI := target/ship/tasuki
 # Namespaces need root; building does not, and what a user builds must stay the user's. So only the programs
 # themselves run as root: cargo starts tests through the runner of the machine's target.
 ROOT := $(if $(filter 0,$(shell id -u)),,sudo -E env "PATH=$$PATH")
 ARCH := $(shell uname -m | tr a-z A-Z)
 # A test program that hangs fails: no other one should wait for it. $(call RUNNER,seconds)
-RUNNER = CARGO_TARGET_$(ARCH)_UNKNOWN_LINUX_GNU_RUNNER="timeout --foreground --kill-after=10 $(1) $(if $(ROOT),sudo -E env PATH=$$PATH)"
+RUNNER = CARGO_TARGET_$(ARCH)_UNKNOWN_LINUX_GNU_RUNNER="$(LIMITED) $(1) $(if $(ROOT),sudo -E env PATH=$$PATH)"
+LIMITED := timeout --foreground --kill-after=10
 
-.PHONY: help run test test-full soak bench measure profile lint setup build peers oracles install uninstall deb test-deb test-guests clean
+.PHONY: help run test test-full soak bench measure profile lint setup build provider test-build peers \
+	oracles install uninstall deb test-deb test-guests clean
 
 help:
-	@echo "make run        four cabled hosts on this machine: latency, bandwidth, a real program, over TCP and Tasuki"
+	@echo "make run        four cabled hosts on this machine: latency, bandwidth, a program, over TCP and Tasuki"
 	@echo "make test       all quick tests"
 	@echo "make test-full  the long ones too"
 	@echo "make soak       the fault simulation of the transport on all cores, N=100000 seeds (FIRST=0)"
 	@echo "make bench      measure every MPI installed over TCP and over Tasuki, with raw ceilings (results/)"
-	@echo "make measure    what a constant of tuning gains: C=coalesce.FIRST (V=VALUE ARGS=\"...\"); tasuki info lists them"
+	@echo "make measure    what a constant of tuning gains: C=coalesce.FIRST (V=VALUE ARGS=\"...\");"
+	@echo "                tasuki info lists them"
 	@echo "make profile    where the nanoseconds and instructions of a message go (docs/results/messages.md)"
 	@echo "make install    into PREFIX (/usr/local), below DESTDIR; make uninstall takes it away again"
 	@echo "make deb        a Debian package: target/tasuki_*.deb"
 	@echo "make test-deb   installs, runs and purges that package in a Debian 12 made for it"
-	@echo "make test-guests  two virtual machines with stock kernels and emulated NICs run an MPI program with it"
+	@echo "make test-guests  two virtual machines with stock kernels and emulated NICs run an MPI with it"
 	@echo "make lint       rustfmt and clippy, warnings are errors"
 	@echo "make setup      install missing Debian packages, check the Rust toolchain"
 
 setup:
 	@scripts/setup
 
-# The provider is built once more, with all its crates as one: that makes a message a tenth faster.
-# libfabric loads files that end in -fi.so, cargo names none so. Beside it the libfabric that stands before a distribution's.
-build: setup
-	$(CARGO) build --release --locked
+# What is run, measured, installed and packaged lies in target/ship. No test build writes there: tests are
+# built with planted defects and points at which commands are killed, and lie in target/release.
+build: setup provider
+	$(CARGO) build --profile ship --locked
+	$(call BESIDE,target/ship)
+
+# The provider, with all its crates as one: that makes a message a tenth faster.
+provider: setup
 	$(CARGO) build --profile provider --locked -p tasuki-ofi
-	@mkdir -p target/release/tasuki-provider
-	@ln -sfn ../../provider/libtasuki_fi.so target/release/tasuki-provider/libtasuki-fi.so
-	@crates/tasuki-ofi/front/build target/release/tasuki-provider/libfabric
+
+# Puts the provider beside the `tasuki` of a folder. libfabric loads files that end in -fi.so, and cargo names
+# none so. Beside it the libfabric that stands before a distribution's.
+define BESIDE
+	@mkdir -p $(1)/tasuki-provider
+	@ln -sfn ../../provider/libtasuki_fi.so $(1)/tasuki-provider/libtasuki-fi.so
+	@crates/tasuki-ofi/front/build $(1)/tasuki-provider/libfabric
+endef
+
+# What tests need beside their own programs. They find a provider beside `tasuki` by either of its names.
+test-build: setup provider
+	$(call BESIDE,target/release)
+	@ln -sfn ../provider/libtasuki_fi.so target/release/libtasuki_fi.so
 
 peers:
 	@scripts/setup --tests
@@ -53,18 +70,22 @@ oracles: setup
 run: build
 	@$(ROOT) $(TASUKI) demo
 
-test: build peers oracles
-	$(call RUNNER,1500) TASUKI_PEERS="$(PEERS)" $(CARGO) test --release --locked --workspace --no-fail-fast
+test: test-build peers oracles
+	$(call RUNNER,1500) TASUKI_PEERS="$(PEERS)" \
+		$(CARGO) test --release --locked --workspace --no-fail-fast
 
-test-full: build peers
+test-full: test-build peers
 	@scripts/oracles --full "$(PEERS)"
-	$(call RUNNER,28800) TASUKI_PEERS="$(PEERS)" $(CARGO) test --release --locked --workspace --no-fail-fast -- --include-ignored
+	$(call RUNNER,28800) TASUKI_PEERS="$(PEERS)" \
+		$(CARGO) test --release --locked --workspace --no-fail-fast -- --include-ignored
 
 soak: setup
-	$(CARGO) run --release --locked -p tasuki-sim --bin soak -- --seeds $(or $(N),100000) --first $(or $(FIRST),0) --reach
+	$(CARGO) run --release --locked -p tasuki-sim --bin soak -- --reach \
+		--seeds $(or $(N),100000) --first $(or $(FIRST),0)
 
 bench: build peers
-	$(ROOT) env TASUKI_PEERS="$(PEERS)" $(TASUKI) bench mpi --transport tcp,tasuki --shape full:4 --shape star:4 --output results
+	$(ROOT) env TASUKI_PEERS="$(PEERS)" $(TASUKI) bench mpi --transport tcp,tasuki \
+		--shape full:4 --shape star:4 --output results
 
 # Builds a provider with another value of one constant and compares both in paired repetitions.
 measure: build peers
@@ -95,8 +116,10 @@ test-deb: deb
 test-guests: deb
 	@scripts/setup --guests
 	$(ROOT) scripts/guest-image target/guests
-	$(call RUNNER,7200) TASUKI_NO_SKIP=1 TASUKI_GUESTS="$(CURDIR)/target/guests" TASUKI_DEB="$$(ls -t $(CURDIR)/target/tasuki_*.deb | head -n 1)" \
-		$(CARGO) test --release --locked -p tasuki-cli --test guests --test guests_boot --test guests_delay --test guests_forget --test guests_bonding -- --include-ignored --nocapture
+	$(call RUNNER,7200) TASUKI_NO_SKIP=1 TASUKI_GUESTS="$(CURDIR)/target/guests" \
+		TASUKI_DEB="$$(ls -t $(CURDIR)/target/tasuki_*.deb | head -n 1)" \
+		$(CARGO) test --release --locked -p tasuki-cli --test guests --test guests_boot --test guests_delay \
+		--test guests_forget --test guests_bonding -- --include-ignored --nocapture
 
 clean:
 	$(CARGO) clean

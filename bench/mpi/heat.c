@@ -1,13 +1,14 @@
 /* A small parallel program: Jacobi relaxation of the heat equation on a square, in two dimensions of ranks.
  *
- * Every sweep exchanges halos with up to four neighbours; every tenth sweep adds up a residual over all ranks.
- * The message size is that of one row of the whole grid (8 bytes per point), cut among the ranks of a row.
+ * Every sweep exchanges halos with up to four neighbours; every tenth sweep adds up a residual over all
+ * ranks. The message size is that of one row of the whole grid (8 bytes per point), cut among the ranks of a
+ * row.
  *
- * It is checked against theory. On an N x N grid with zero boundary, sin(a pi x) sin(b pi y) is an eigenvector
- * of the sweep with eigenvalue (cos(a pi h) + cos(b pi h)) / 2, h = 1 / (N + 1). The start is a sum of three
- * such modes, unlike in x and y, so that every point of every rank, and the residual, are known after any
- * number of sweeps. The mode (1,1) must be one of them: it decays slowest, rounding errors feed it, and
- * without it they would outgrow the solution. */
+ * It is checked against theory. On an N x N grid with zero boundary, sin(a pi x) sin(b pi y) is an
+ * eigenvector of the sweep with eigenvalue (cos(a pi h) + cos(b pi h)) / 2, h = 1 / (N + 1). The start is a
+ * sum of three such modes, unlike in x and y, so that every point of every rank, and the residual, are known
+ * after any number of sweeps. The mode (1,1) must be one of them: it decays slowest, rounding errors feed it,
+ * and without it they would outgrow the solution. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 

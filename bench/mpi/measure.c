@@ -122,7 +122,8 @@ static void take_samples(const struct run *run, const struct test *test, void *s
 }
 
 /* One call, in seconds of this rank; `left` of them may follow each other before the test starts again. */
-static double one_call(const struct run *run, const struct test *test, void *state, MPI_Comm comm, long *left) {
+static double one_call(const struct run *run, const struct test *test, void *state, MPI_Comm comm,
+                       long *left) {
     double began;
     if ((*left)-- == 0) {
         *left = (test->most ? test->most(state) : run->calls) - 1;
@@ -135,8 +136,8 @@ static double one_call(const struct run *run, const struct test *test, void *sta
     return now() - began;
 }
 
-/* Times every call by itself, as rank 0 sees it: what a program feels of the worst ones. Nothing comes between
- * two calls, so that ranks may run ahead of each other as far as the test lets them. */
+/* Times every call by itself, as rank 0 sees it: what a program feels of the worst ones. Nothing comes
+ * between two calls, so that ranks may run ahead of each other as far as the test lets them. */
 static void time_calls(const struct run *run, const struct test *test, void *state, MPI_Comm comm,
                        struct timing *timing) {
     double per_call = test->operations(state), start, cpu;

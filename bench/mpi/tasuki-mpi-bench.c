@@ -1,7 +1,8 @@
 /* tasuki-mpi-bench: MPI tests with verified contents, one JSON line per test and message size.
  *
  *   mpicc -O2 -std=c11 -o tasuki-mpi-bench *.c -lm
- *   mpirun -n 4 ./tasuki-mpi-bench --seconds 0.5 pingpong:8,65536 stream:65536 barrier alltoall:1024 heat:4096
+ *   mpirun -n 4 ./tasuki-mpi-bench --seconds 0.5 pingpong:8,65536 stream:65536 barrier alltoall:1024 \
+ *       heat:4096
  *
  * Options: --seconds S   time per test and size (default 0.5; a point takes at most about three times that,
  *                        or three batches of one operation)
@@ -10,8 +11,8 @@
  *
  * A line's "samples" are seconds per message (pingpong: half a round trip) or per operation, one for each
  * batch of "iterations" (with --calls: for each call, as rank 0 sees it). "cpu_s" is user and system time of
- * the ranks that took part, "moved_bytes" the payload that they moved meanwhile. Exit code 3: something arrived
- * damaged (standard error says what). */
+ * the ranks that took part, "moved_bytes" the payload that they moved meanwhile. Exit code 3: something
+ * arrived damaged (standard error says what). */
 #include "bench.h"
 
 #include <errno.h>

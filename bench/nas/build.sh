@@ -20,8 +20,8 @@ for kernel; do
     cg) precision='-fno-math-errno -fassociative-math -fno-signed-zeros -fno-trapping-math' ;;
     *) precision=-fno-math-errno ;;
     esac
-    # Compilers think little of the widest registers of x86, as they once slowed the clock. Here EP gains 38 %, MG 10 % from
-    # them; CG, whose rows are short, loses 40 %.
+    # Compilers think little of the widest registers of x86, as they once slowed the clock. Here EP gains
+    # 38 %, MG 10 % from them; CG, whose rows are short, loses 40 %.
     case $kernel in
     ep | mg | himeno) width=$wide ;;
     *) width= ;;

@@ -1,5 +1,6 @@
-/* CG's matrix (RNR-94-007, section 2.5): the sum over i of weight_i x_i x_i^T, plus 0.1 - shift on the diagonal, with
- * sparse random vectors x_i. Every rank draws all vectors and keeps what falls into its block. */
+/* CG's matrix (RNR-94-007, section 2.5): the sum over i of weight_i x_i x_i^T, plus 0.1 - shift on the
+ * diagonal, with sparse random vectors x_i. Every rank draws all vectors and keeps what falls into its
+ * block. */
 #include "cg.h"
 
 #include <math.h>
@@ -28,8 +29,8 @@ static double draw(uint64_t *x)
     return nas_uniform(*x);
 }
 
-/* Element and place are drawn in this order; places beyond the order, or drawn before, are drawn again. At last the
- * vector's own index gets 1/2. */
+/* Element and place are drawn in this order; places beyond the order, or drawn before, are drawn again. At
+ * last the vector's own index gets 1/2. */
 static int draw_vector(const struct problem *problem, int own, uint64_t *x, int32_t *place, double *value)
 {
     int power = 1, count = 0;
@@ -57,8 +58,8 @@ static struct vectors draw_vectors(const struct problem *problem)
 {
     int most = problem->nonzeros + 1;
     size_t all = (size_t)problem->order * (size_t)most;
-    struct vectors vectors = {most, nas_memory((size_t)problem->order, sizeof(int)), nas_memory(all, sizeof(int32_t)),
-                              nas_memory(all, sizeof(double))};
+    struct vectors vectors = {most, nas_memory((size_t)problem->order, sizeof(int)),
+                              nas_memory(all, sizeof(int32_t)), nas_memory(all, sizeof(double))};
     uint64_t x = 314159265;
     draw(&x); /* the first number is not used */
     for (int i = 0; i < problem->order; i++) {
@@ -68,10 +69,10 @@ static struct vectors draw_vectors(const struct problem *problem)
     return vectors;
 }
 
-/* Calls for every product of two elements of a vector that falls into the block: how many each row gets (entries
- * NULL), or the products themselves; `next` counts them per row. */
-static void spread(const struct problem *problem, const struct vectors *vectors, int first_row, int first_column,
-                   const struct block *block, int64_t *next, struct entry *entries)
+/* Calls for every product of two elements of a vector that falls into the block: how many each row gets
+ * (entries NULL), or the products themselves; `next` counts them per row. */
+static void spread(const struct problem *problem, const struct vectors *vectors, int first_row,
+                   int first_column, const struct block *block, int64_t *next, struct entry *entries)
 {
     double weight = 1, ratio = pow(CONDITION, 1.0 / problem->order);
     for (int i = 0; i < problem->order; i++, weight *= ratio) {
@@ -130,13 +131,16 @@ static void store(struct block *block, const struct entry *entries, const int64_
     }
 }
 
-void make_block(const struct problem *problem, int first_row, int rows, int first_column, int columns, struct block *block)
+void make_block(const struct problem *problem, int first_row, int rows, int first_column, int columns,
+                struct block *block)
 {
     *block = (struct block){.rows = rows, .columns = columns};
     struct vectors vectors = draw_vectors(problem);
-    int64_t *next = nas_memory((size_t)rows + 1, sizeof *next), *from = nas_memory((size_t)rows + 1, sizeof *from);
+    int64_t *next = nas_memory((size_t)rows + 1, sizeof *next),
+            *from = nas_memory((size_t)rows + 1, sizeof *from);
     spread(problem, &vectors, first_row, first_column, block, next, NULL);
-    for (int row = 0; row < rows; row++) from[row + 1] = from[row] + next[row] + 1; /* room for the diagonal */
+    for (int row = 0; row < rows; row++)
+        from[row + 1] = from[row] + next[row] + 1; /* room for the diagonal */
     struct entry *entries = nas_memory((size_t)from[rows], sizeof *entries);
     memcpy(next, from, (size_t)rows * sizeof *next);
     spread(problem, &vectors, first_row, first_column, block, next, entries);

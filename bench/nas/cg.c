@@ -1,5 +1,5 @@
-/* CG: the largest eigenvalue of a sparse matrix by inverse iteration, each step solved with 25 steps of conjugate gradients
- * (RNR-94-007, section 2.5). */
+/* CG: the largest eigenvalue of a sparse matrix by inverse iteration, each step solved with 25 steps of
+ * conjugate gradients (RNR-94-007, section 2.5). */
 #include "cg.h"
 
 #include <math.h>
@@ -8,8 +8,8 @@
 
 enum { STEPS = 25, TAG = 7 };
 
-/* The reports ask for zeta alone. But inverse iteration forgets a wrong solve if enough steps follow; the solve's own
- * residual shows it. A sound one is below 1e-12 in all classes. */
+/* The reports ask for zeta alone. But inverse iteration forgets a wrong solve if enough steps follow; the
+ * solve's own residual shows it. A sound one is below 1e-12 in all classes. */
 static const double RESIDUAL = 1e-10;
 
 /* RNR-94-007, table of section 2.5.4 (A, and S as its sample), NPB 2.2 (W, B). */
@@ -40,8 +40,9 @@ static void exchange(const double *out, int out_count, int to, double *in, int i
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 
-/* Every rank of a column of the grid needs the chunks column * rows + 0 .. rows - 1. The one numbered with its own row is
- * fetched, the others come from the ranks above and below, doubling what is there at each step. */
+/* Every rank of a column of the grid needs the chunks column * rows + 0 .. rows - 1. The one numbered with
+ * its own row is fetched, the others come from the ranks above and below, doubling what is there at each
+ * step. */
 static void gather(struct state *s, const double *mine)
 {
     int chunk = s->chunk;
@@ -56,8 +57,8 @@ static void gather(struct state *s, const double *mine)
     }
 }
 
-/* Adds up the products of a row of the grid, halving at each step what is still of interest; this rank's chunk of
- * the sum goes to `mine`. */
+/* Adds up the products of a row of the grid, halving at each step what is still of interest; this rank's
+ * chunk of the sum goes to `mine`. */
 static void scatter_sum(struct state *s, double *mine)
 {
     int chunk = s->chunk, first = 0;
@@ -73,7 +74,8 @@ static void scatter_sum(struct state *s, double *mine)
     memcpy(mine, s->product + first * chunk, (size_t)chunk * sizeof *mine);
 }
 
-/* The compiler may add up in any order (build.sh): told so by a pragma here, it keeps its partial sums in memory (GCC 12). */
+/* The compiler may add up in any order (build.sh): told so by a pragma here, it keeps its partial sums in
+ * memory (GCC 12). */
 #define MULTIPLY(name, type, list)                                                                  \
     static void name(const struct block *block, const double *restrict x, double *restrict y)      \
     {                                                                                               \
@@ -195,7 +197,8 @@ static void run_cg(const struct nas_run *run, struct nas_result *result)
     for (int i = 0; i < s.problem->iterations; i++) {
         zeta = power_step(&s, &residual);
         solved &= residual <= RESIDUAL;
-        if (i == 0 || i == s.problem->iterations - 1) nas_say(" %4d  residual %12.5e  zeta %20.13f\n", i + 1, residual, zeta);
+        if (i == 0 || i == s.problem->iterations - 1)
+            nas_say(" %4d  residual %12.5e  zeta %20.13f\n", i + 1, residual, zeta);
     }
     result->seconds = nas_stop();
 

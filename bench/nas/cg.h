@@ -1,5 +1,5 @@
-/* CG: what its two files share. The matrix is cut into rows x columns blocks, one per rank; vectors into one chunk per
- * rank, of which rank q holds the q-th. docs/internals/nas.md explains the exchange. */
+/* CG: what its two files share. The matrix is cut into rows x columns blocks, one per rank; vectors into one
+ * chunk per rank, of which rank q holds the q-th. docs/internals/nas.md explains the exchange. */
 #ifndef TASUKI_NAS_CG_H
 #define TASUKI_NAS_CG_H
 
@@ -24,6 +24,7 @@ struct block {
 };
 
 /* cg-matrix.c: the block with the given first row and column of the problem's matrix, shift included. */
-void make_block(const struct problem *problem, int first_row, int rows, int first_column, int columns, struct block *block);
+void make_block(const struct problem *problem, int first_row, int rows, int first_column, int columns,
+                struct block *block);
 
 #endif

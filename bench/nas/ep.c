@@ -1,6 +1,6 @@
 /* EP: pairs of Gaussian deviates by acceptance and rejection (RNR-94-007, section 2.2). No messages but three
- * sums at the end. Pairs are made LANES at a time, each lane with its own place in the sequence of random numbers, so that
- * generator, square root and logarithm run in vector registers. */
+ * sums at the end. Pairs are made LANES at a time, each lane with its own place in the sequence of random
+ * numbers, so that generator, square root and logarithm run in vector registers. */
 #include "common/nas.h"
 
 #include <math.h>
@@ -8,7 +8,8 @@
 
 enum { LANES = 32, ANNULI = 10 };
 
-/* Sums of the deviates and how many pairs were accepted: RNR-94-007, section 2.2.4 (A), sample (S), NPB 2.2 (W, B). */
+/* Sums of the deviates and how many pairs were accepted: RNR-94-007, section 2.2.4 (A), sample (S), NPB 2.2
+ * (W, B). */
 static const struct problem {
     char class;
     int pairs_log2;

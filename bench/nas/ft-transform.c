@@ -1,5 +1,5 @@
-/* Self-sorting (Stockham) transforms by factors of four, and a last one of two if need be. Lanes of different lines lie side
- * by side, so that every operation is one on whole vector registers. */
+/* Self-sorting (Stockham) transforms by factors of four, and a last one of two if need be. Lanes of different
+ * lines lie side by side, so that every operation is one on whole vector registers. */
 #include "ft.h"
 
 #include <math.h>
@@ -13,11 +13,11 @@ void transform_prepare(struct transform *transform, int length)
     }
 }
 
-/* Four inputs `in_step` apart make four outputs `out_step` apart; `count` neighbours alike. `root` is the index of w in the
- * table: outputs are multiplied by 1, w, w^2, w^3. */
-static inline __attribute__((always_inline)) void by_four(const struct transform *t, int root, int count, const double *restrict re,
-                                                          const double *restrict im, int in_step, double *restrict out_re,
-                                                          double *restrict out_im, int out_step)
+/* Four inputs `in_step` apart make four outputs `out_step` apart; `count` neighbours alike. `root` is the
+ * index of w in the table: outputs are multiplied by 1, w, w^2, w^3. */
+static inline __attribute__((always_inline)) void
+by_four(const struct transform *t, int root, int count, const double *restrict re, const double *restrict im,
+        int in_step, double *restrict out_re, double *restrict out_im, int out_step)
 {
     const double c1 = t->cosine[root], s1 = t->sine[root], c2 = t->cosine[2 * root], s2 = t->sine[2 * root];
     const double c3 = t->cosine[3 * root], s3 = t->sine[3 * root];
@@ -26,7 +26,8 @@ static inline __attribute__((always_inline)) void by_four(const struct transform
         double a_re = re[i], a_im = im[i], b_re = re[i + in_step], b_im = im[i + in_step];
         double c_re = re[i + 2 * in_step], c_im = im[i + 2 * in_step];
         double d_re = re[i + 3 * in_step], d_im = im[i + 3 * in_step];
-        double sum_re = a_re + c_re, sum_im = a_im + c_im, difference_re = a_re - c_re, difference_im = a_im - c_im;
+        double sum_re = a_re + c_re, sum_im = a_im + c_im, difference_re = a_re - c_re,
+               difference_im = a_im - c_im;
         double other_re = b_re + d_re, other_im = b_im + d_im;
         double turned_re = b_im - d_im, turned_im = d_re - b_re; /* -i (b - d) */
         out_re[i] = sum_re + other_re;

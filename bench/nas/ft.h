@@ -22,8 +22,8 @@ struct transform {
 };
 
 void transform_prepare(struct transform *transform, int length);
-/* Forward transforms of all lines, not scaled; `spare` is overwritten. Returns where the result is: one of the two.
- * Exchanging re and im before and after makes the inverse. */
+/* Forward transforms of all lines, not scaled; `spare` is overwritten. Returns where the result is: one of
+ * the two. Exchanging re and im before and after makes the inverse. */
 struct lines *transform_lines(const struct transform *transform, struct lines *lines, struct lines *spare);
 
 #endif

@@ -1,5 +1,5 @@
-/* Himeno's exchange of faces: k, then j, then i, each with the ghosts that the ones before have filled: so the stencil's
- * edges need no messages of their own. */
+/* Himeno's exchange of faces: k, then j, then i, each with the ghosts that the ones before have filled: so
+ * the stencil's edges need no messages of their own. */
 #include "himeno.h"
 
 #include <string.h>

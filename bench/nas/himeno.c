@@ -1,6 +1,7 @@
-/* Himeno: Jacobi's method for Poisson's equation with a 19-point stencil in single precision, every coefficient from memory.
- * Grid sizes, coefficients, start values and the count of 34 operations per point are those of the Himeno benchmark (R. Himeno,
- * RIKEN). It has no published result to verify against; the exact one is computed here, see expected(). */
+/* Himeno: Jacobi's method for Poisson's equation with a 19-point stencil in single precision, every
+ * coefficient from memory. Grid sizes, coefficients, start values and the count of 34 operations per point
+ * are those of the Himeno benchmark (R. Himeno, RIKEN). It has no published result to verify against; the
+ * exact one is computed here, see expected(). */
 #include "himeno.h"
 
 #include <math.h>
@@ -43,19 +44,25 @@ static double relax(struct state *s)
     for (int i = low[0]; i < high[0]; i++)
         for (int j = low[1]; j < high[1]; j++) {
             const int64_t start = element_at(box, i, j, 0);
-            const float *restrict p = s->p + start, *restrict source = s->source + start, *restrict bound = s->bound + start;
-            const float *restrict a0 = s->a[0] + start, *restrict a1 = s->a[1] + start, *restrict a2 = s->a[2] + start;
-            const float *restrict a3 = s->a[3] + start, *restrict b0 = s->b[0] + start, *restrict b1 = s->b[1] + start;
-            const float *restrict b2 = s->b[2] + start, *restrict c0 = s->c[0] + start, *restrict c1 = s->c[1] + start;
+            const float *restrict p = s->p + start, *restrict source = s->source + start,
+                                  *restrict bound = s->bound + start;
+            const float *restrict a0 = s->a[0] + start, *restrict a1 = s->a[1] + start,
+                                  *restrict a2 = s->a[2] + start;
+            const float *restrict a3 = s->a[3] + start, *restrict b0 = s->b[0] + start,
+                                  *restrict b1 = s->b[1] + start;
+            const float *restrict b2 = s->b[2] + start, *restrict c0 = s->c[0] + start,
+                                  *restrict c1 = s->c[1] + start;
             const float *restrict c2 = s->c[2] + start;
             float *restrict next = s->next + start, squares = 0;
 #pragma omp simd reduction(+ : squares)
             for (int k = low[2]; k < high[2]; k++) {
-                float sum = a0[k] * p[k + plane] + a1[k] * p[k + row] + a2[k] * p[k + 1] +
-                            b0[k] * (p[k + plane + row] - p[k + plane - row] - p[k - plane + row] + p[k - plane - row]) +
-                            b1[k] * (p[k + row + 1] - p[k - row + 1] - p[k + row - 1] + p[k - row - 1]) +
-                            b2[k] * (p[k + plane + 1] - p[k - plane + 1] - p[k + plane - 1] + p[k - plane - 1]) +
-                            c0[k] * p[k - plane] + c1[k] * p[k - row] + c2[k] * p[k - 1] + source[k];
+                float sum =
+                    a0[k] * p[k + plane] + a1[k] * p[k + row] + a2[k] * p[k + 1] +
+                    b0[k] *
+                        (p[k + plane + row] - p[k + plane - row] - p[k - plane + row] + p[k - plane - row]) +
+                    b1[k] * (p[k + row + 1] - p[k - row + 1] - p[k + row - 1] + p[k - row - 1]) +
+                    b2[k] * (p[k + plane + 1] - p[k - plane + 1] - p[k + plane - 1] + p[k - plane - 1]) +
+                    c0[k] * p[k - plane] + c1[k] * p[k - row] + c2[k] * p[k - 1] + source[k];
                 float lacking = (sum * a3[k] - p[k]) * bound[k];
                 squares += lacking * lacking;
                 next[k] = p[k] + OMEGA * lacking;
@@ -77,10 +84,11 @@ static double iterate(struct state *s)
     return all;
 }
 
-/* The sum of squares in the last iteration, and in all together. With the benchmark's coefficients the method is a linear map with
- * the boundary held fast. What the equation lacks at the start is the same at every inner point, 1 / (3 (points - 1)^2), as the
- * start is a square of i; each iteration multiplies its sine waves (a, b, c) by 1 + omega ((cos a' + cos b' +
- * cos c') / 3 - 1), where a' = a pi / (inner points + 1). A constant has the odd waves only, of weight cot(a' / 2). */
+/* The sum of squares in the last iteration, and in all together. With the benchmark's coefficients the method
+ * is a linear map with the boundary held fast. What the equation lacks at the start is the same at every
+ * inner point, 1 / (3 (points - 1)^2), as the start is a square of i; each iteration multiplies its sine
+ * waves (a, b, c) by 1 + omega ((cos a' + cos b' + cos c') / 3 - 1), where a' = a pi / (inner points + 1). A
+ * constant has the odd waves only, of weight cot(a' / 2). */
 static void expected(const struct problem *problem, double *last, double *all)
 {
     double *cosine[DIRECTIONS], *weight[DIRECTIONS], scale = 1 / (9 * pow(problem->points[0] - 1, 4));
@@ -146,10 +154,12 @@ static void prepare(struct state *s, const struct nas_run *run)
     s->problem = problems;
     while (s->problem->class != run->class) s->problem++;
     cut(&s->box, s->problem, run);
-    const struct { float **array, value; } all[] = {
-        {&s->p, 0}, {&s->next, 0}, {&s->source, 0}, {&s->bound, 1},
-        {&s->a[0], 1}, {&s->a[1], 1}, {&s->a[2], 1}, {&s->a[3], 1.0f / 6}, {&s->b[0], 0}, {&s->b[1], 0}, {&s->b[2], 0},
-        {&s->c[0], 1}, {&s->c[1], 1}, {&s->c[2], 1},
+    const struct {
+        float **array, value;
+    } all[] = {
+        {&s->p, 0},    {&s->next, 0}, {&s->source, 0},      {&s->bound, 1}, {&s->a[0], 1},
+        {&s->a[1], 1}, {&s->a[2], 1}, {&s->a[3], 1.0f / 6}, {&s->b[0], 0},  {&s->b[1], 0},
+        {&s->b[2], 0}, {&s->c[0], 1}, {&s->c[1], 1},        {&s->c[2], 1},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         *all[i].array = nas_memory((size_t)elements_of(&s->box), sizeof(float));

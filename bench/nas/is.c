@@ -1,5 +1,6 @@
 /* IS: ranks of integer keys (RNR-94-007, section 2.3.2). Keys go to the rank that owns their range of values;
- * ranges are cut so that every rank gets about the same number. A key's rank is then a prefix sum of counts. */
+ * ranges are cut so that every rank gets about the same number. A key's rank is then a prefix sum of
+ * counts. */
 #include "common/nas.h"
 
 #include <stdio.h>
@@ -16,7 +17,8 @@ static const struct problem {
     int keys_log2, maximum_log2;
     int index[TESTS], rank[TESTS], sign[TESTS], shift[TESTS];
 } problems[] = {
-    {'S', 16, 11, {48427, 17148, 23627, 62548, 4431}, {0, 18, 346, 64917, 65463}, {1, 1, 1, -1, -1}, {0, 0, 0, 0, 0}},
+    {'S', 16, 11, {48427, 17148, 23627, 62548, 4431}, {0, 18, 346, 64917, 65463}, {1, 1, 1, -1, -1},
+     {0, 0, 0, 0, 0}},
     {'W', 20, 16, {357773, 934767, 875723, 898999, 404505}, {1249, 11698, 1039987, 1043896, 1048018},
      {1, 1, -1, -1, -1}, {-2, -2, 0, 0, 0}},
     {'A', 23, 19, {2112377, 662041, 5336171, 3642833, 4250760}, {104, 17523, 123928, 8288932, 8388264},
@@ -143,8 +145,8 @@ static void check_counts(struct state *s)
     s->received = (int)sum;
 }
 
-/* Keys into one piece per receiver. Every other key fills its piece from the end, as counting up one place for all would
- * make each key wait for the one before. */
+/* Keys into one piece per receiver. Every other key fills its piece from the end, as counting up one place
+ * for all would make each key wait for the one before. */
 static void pack_keys(struct state *s)
 {
     int up[MOST_RANKS], down[MOST_RANKS], i = 0;
@@ -171,7 +173,8 @@ static void send_keys(struct state *s)
         s->room = s->received + s->received / 8;
         s->got = nas_memory((size_t)s->room, sizeof *s->got);
     }
-    MPI_Alltoallv(s->packed, s->out, s->out_at, MPI_INT32_T, s->got, s->in, s->in_at, MPI_INT32_T, MPI_COMM_WORLD);
+    MPI_Alltoallv(s->packed, s->out, s->out_at, MPI_INT32_T, s->got, s->in, s->in_at, MPI_INT32_T,
+                  MPI_COMM_WORLD);
 }
 
 /* Counts of this rank's values and their prefix sums: count[v] keys are at most lowest + v. */
@@ -287,7 +290,8 @@ static void run_is(const struct nas_run *run, struct nas_result *result)
     for (int iteration = 1; iteration <= ITERATIONS; iteration++) right &= iterate(&s, iteration);
     result->seconds = nas_stop();
     right = nas_everywhere(right && s.sound);
-    nas_say(" partial verification in %d iterations: %s\n", ITERATIONS, right ? "all ranks right" : "FAILURE");
+    nas_say(" partial verification in %d iterations: %s\n", ITERATIONS,
+            right ? "all ranks right" : "FAILURE");
     bool sorted = right && full_verification(&s);
     sorted = nas_everywhere(sorted);
     nas_say(" full verification: %s\n", sorted ? "sorted" : "FAILURE");

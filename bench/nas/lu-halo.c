@@ -1,4 +1,5 @@
-/* LU's messages: two layers of ghosts around each box after every step, and the edges of planes that a sweep hands on. */
+/* LU's messages: two layers of ghosts around each box after every step, and the edges of planes that a sweep
+ * hands on. */
 #include "lu.h"
 
 #include <string.h>
@@ -23,7 +24,8 @@ void halo_prepare(const struct box *box)
     edges = nas_memory(slot * MOST_EDGES, sizeof(double));
 }
 
-/* Copies a column (constant x) or a row (constant y) of plane z, all variables; returns the doubles copied. */
+/* Copies a column (constant x) or a row (constant y) of plane z, all variables; returns the doubles
+ * copied. */
 static int copy_column(const struct box *box, double *array, int x, int z, double *buffer, bool into)
 {
     int n = 0;
@@ -49,12 +51,14 @@ static int copy_row(const struct box *box, double *array, int y, int z, double *
 }
 
 /* `layers` layers from the one at `from` on (x if d is 0, y if 1), all planes. */
-static int copy_layers(const struct box *box, double *array, int d, int from, int layers, double *buffer, bool into)
+static int copy_layers(const struct box *box, double *array, int d, int from, int layers, double *buffer,
+                       bool into)
 {
     int n = 0;
     for (int layer = from; layer < from + layers; layer++)
         for (int z = 0; z < box->points; z++)
-            n += d == 0 ? copy_column(box, array, layer, z, buffer + n, into) : copy_row(box, array, layer, z, buffer + n, into);
+            n += d == 0 ? copy_column(box, array, layer, z, buffer + n, into)
+                        : copy_row(box, array, layer, z, buffer + n, into);
     return n;
 }
 
@@ -75,8 +79,8 @@ static void swap_layers(const struct box *box, double *u, int d, int depth, int 
     if (above != MPI_PROC_NULL) copy_layers(box, u, d, size + depth, layers, in[1], true);
 }
 
-/* If a rank has but one layer, the second one of its neighbour's ghosts is the next but one rank's: it is handed on in a
- * second round. */
+/* If a rank has but one layer, the second one of its neighbour's ghosts is the next but one rank's: it is
+ * handed on in a second round. */
 void halo_exchange(const struct box *box, double *u)
 {
     for (int d = 0; d < 2; d++) {
@@ -93,11 +97,13 @@ void edge_receive(const struct box *box, double *v, int z, bool upwards)
 {
     int across = upwards ? box->west : box->east, along = upwards ? box->south : box->north;
     if (across != MPI_PROC_NULL) {
-        MPI_Recv(in[0], box->size[1] * VARIABLES, MPI_DOUBLE, across, TAG_EDGE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(in[0], box->size[1] * VARIABLES, MPI_DOUBLE, across, TAG_EDGE, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
         copy_column(box, v, upwards ? -1 : box->size[0], z, in[0], true);
     }
     if (along != MPI_PROC_NULL) {
-        MPI_Recv(in[0], box->size[0] * VARIABLES, MPI_DOUBLE, along, TAG_EDGE + 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(in[0], box->size[0] * VARIABLES, MPI_DOUBLE, along, TAG_EDGE + 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
         copy_row(box, v, upwards ? -1 : box->size[1], z, in[0], true);
     }
 }

@@ -20,11 +20,13 @@ void exact(const struct box *box, double x, double y, double z, double value[VAR
         const double *c = coefficients[m];
         value[m] = c[0];
         for (int d = 0; d < 3; d++)
-            value[m] += place[d] * (c[1 + d] + place[d] * (c[4 + d] + place[d] * (c[7 + d] + place[d] * c[10 + d])));
+            value[m] +=
+                place[d] * (c[1 + d] + place[d] * (c[4 + d] + place[d] * (c[7 + d] + place[d] * c[10 + d])));
     }
 }
 
-/* Exact on the boundary. Inside, the values between opposite faces, combined by the formula of section 3.2.2. */
+/* Exact on the boundary. Inside, the values between opposite faces, combined by the formula of section
+ * 3.2.2. */
 static void start_point(const struct box *box, const int point[3], double value[VARIABLES])
 {
     int last = box->points - 1;
@@ -108,7 +110,8 @@ static double weight(int point, int low, int high)
     return point == low || point == high ? 1 : 2;
 }
 
-/* Over the six faces of a box that lies inside the grid: x from 1 to n - 2, y from 1 to n - 3, z from 2 to n - 2. */
+/* Over the six faces of a box that lies inside the grid: x from 1 to n - 2, y from 1 to n - 3, z from 2
+ * to n - 2. */
 double surface_integral(const struct solver *s)
 {
     const struct box *box = &s->box;

@@ -1,12 +1,14 @@
-/* LU's right-hand side (RNR-94-007, section 3.1): central differences of the fluxes, second differences of velocities and
- * energy, and dissipation of second and fourth order, one direction after the other, a row of points at a time. */
+/* LU's right-hand side (RNR-94-007, section 3.1): central differences of the fluxes, second differences of
+ * velocities and energy, and dissipation of second and fourth order, one direction after the other, a row of
+ * points at a time. */
 #include "lu.h"
 
 #include <string.h>
 
 static const double DISSIPATION = 0.25; /* of fourth order: max(0.75, 0.75, 1) / 4 */
 
-/* Weights of the fourth difference for each point of a row: two points next to a boundary leave out what is on it. */
+/* Weights of the fourth difference for each point of a row: two points next to a boundary leave out what is
+ * on it. */
 struct fourth {
     double weight[5][MOST_ROW];
 };
@@ -21,12 +23,14 @@ static void fourth_weights(struct fourth *fourth, int index, int point, int poin
     fourth->weight[4][index] = point < points - 3;
 }
 
-/* Flux in direction n (1, 2, 3: the variable that is its momentum), and what is differentiated twice, of one point. */
+/* Flux in direction n (1, 2, 3: the variable that is its momentum), and what is differentiated twice, of one
+ * point. */
 struct flux {
     double mass, momentum[3], energy, velocity[3], square, specific;
 };
 
-static inline __attribute__((always_inline)) struct flux flux_of(int n, const double *u, int row, double inverse)
+static inline __attribute__((always_inline)) struct flux flux_of(int n, const double *u, int row,
+                                                                 double inverse)
 {
     struct flux f;
     double m1 = u[row], m2 = u[2 * row], m3 = u[3 * row], e = u[4 * row];
@@ -46,15 +50,16 @@ static inline __attribute__((always_inline)) struct flux flux_of(int n, const do
     return f;
 }
 
-/* Adds one direction to `out` (five variables, `row` apart) for points begin .. end - 1 of a row. `step` is the distance to
- * the neighbour in that direction, of u; `inverse_step` that of 1 / density. */
-static inline __attribute__((always_inline)) void add_direction(int n, const struct direction *d, const double *restrict u,
-                                                                const double *restrict inverse, int row, int64_t step,
-                                                                int64_t inverse_step, const struct fourth *fourth,
-                                                                double *restrict out, int begin, int end)
+/* Adds one direction to `out` (five variables, `row` apart) for points begin .. end - 1 of a row. `step` is
+ * the distance to the neighbour in that direction, of u; `inverse_step` that of 1 / density. */
+static inline __attribute__((always_inline)) void
+add_direction(int n, const struct direction *d, const double *restrict u, const double *restrict inverse,
+              int row, int64_t step, int64_t inverse_step, const struct fourth *fourth, double *restrict out,
+              int begin, int end)
 {
     const double t1 = d->second, t2 = d->first, smooth = d->second * d->dissipation, viscous = t1 * K34;
-    /* Where a weight is zero the neighbour may not exist: the rows of y and z have one weight for all their points. */
+    /* Where a weight is zero the neighbour may not exist: the rows of y and z have one weight for all their
+     * points. */
     const int64_t far_low = n > 1 && fourth->weight[0][begin] == 0 ? 0 : -2 * step;
     const int64_t far_high = n > 1 && fourth->weight[4][begin] == 0 ? 0 : 2 * step;
 #pragma omp simd
@@ -67,7 +72,8 @@ static inline __attribute__((always_inline)) void add_direction(int n, const str
         second[1] = low.velocity[1] - 2 * here.velocity[1] + high.velocity[1];
         second[2] = low.velocity[2] - 2 * here.velocity[2] + high.velocity[2];
         second[n - 1] *= 4.0 / 3;
-        double speeds = low.velocity[n - 1] * low.velocity[n - 1] - 2 * here.velocity[n - 1] * here.velocity[n - 1] +
+        double speeds = low.velocity[n - 1] * low.velocity[n - 1] -
+                        2 * here.velocity[n - 1] * here.velocity[n - 1] +
                         high.velocity[n - 1] * high.velocity[n - 1];
         double squares = low.square - 2 * here.square + high.square;
         double specific = low.specific - 2 * here.specific + high.specific;
@@ -75,7 +81,8 @@ static inline __attribute__((always_inline)) void add_direction(int n, const str
         out[x + row] += viscous * second[0] - t2 * (high.momentum[0] - low.momentum[0]);
         out[x + 2 * row] += viscous * second[1] - t2 * (high.momentum[1] - low.momentum[1]);
         out[x + 3 * row] += viscous * second[2] - t2 * (high.momentum[2] - low.momentum[2]);
-        out[x + 4 * row] += viscous * (0.5 * (1 - K15) * squares + speeds / 6 + K15 * specific) - t2 * (high.energy - low.energy);
+        out[x + 4 * row] += viscous * (0.5 * (1 - K15) * squares + speeds / 6 + K15 * specific) -
+                            t2 * (high.energy - low.energy);
     }
     for (int m = 0; m < VARIABLES; m++) {
         const double *c = u + m * row;
@@ -121,8 +128,10 @@ static void apply_operator(struct solver *s, const double *minus, double *out)
                     sum[x + m * row] = minus ? -minus[at(box, x, y, z) + m * row] : 0;
             if (begin == end) continue;
             add_direction(1, &s->along[0], u, inverse, row, 1, 1, &along_x, sum, begin, end);
-            add_direction(2, &s->along[1], u, inverse, row, step_y, step_y / VARIABLES, &along_y, sum, begin, end);
-            add_direction(3, &s->along[2], u, inverse, row, step_z, step_z / VARIABLES, &along_z, sum, begin, end);
+            add_direction(2, &s->along[1], u, inverse, row, step_y, step_y / VARIABLES, &along_y, sum, begin,
+                          end);
+            add_direction(3, &s->along[2], u, inverse, row, step_z, step_z / VARIABLES, &along_z, sum, begin,
+                          end);
         }
     }
 }

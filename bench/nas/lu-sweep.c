@@ -1,21 +1,25 @@
-/* LU's two sweeps (RNR-94-007, section 3.3.2). Rows of blocks are never made: what a neighbour adds is the derivative of the
- * operator in the direction of the neighbour's change. The diagonal block is lower triangular except for its last row, that
- * is: density first, then momenta, then energy. */
+/* LU's two sweeps (RNR-94-007, section 3.3.2). Rows of blocks are never made: what a neighbour adds is the
+ * derivative of the operator in the direction of the neighbour's change. The diagonal block is lower
+ * triangular except for its last row, that is: density first, then momenta, then energy. */
 #include "lu.h"
 
-/* Adds to `sum` the influence of a neighbour in direction n (1, 2, 3), whose state is u and whose change is v:
- * t2 times the derivative of the flux plus t1 times that of the viscous terms and of the second-order dissipation. */
-static inline __attribute__((always_inline)) void influence(int n, double t1, double t2, double dissipation, const double u[5],
-                                                            double inverse, const double v[5], double sum[5])
+/* Adds to `sum` the influence of a neighbour in direction n (1, 2, 3), whose state is u and whose change is
+ * v: t2 times the derivative of the flux plus t1 times that of the viscous terms and of the second-order
+ * dissipation. */
+static inline __attribute__((always_inline)) void influence(int n, double t1, double t2, double dissipation,
+                                                            const double u[5], double inverse,
+                                                            const double v[5], double sum[5])
 {
     const double velocity[3] = {u[1] * inverse, u[2] * inverse, u[3] * inverse};
     const double specific = u[4] * inverse, speed = velocity[n - 1];
-    const double half_square = 0.5 * (velocity[0] * velocity[0] + velocity[1] * velocity[1] + velocity[2] * velocity[2]);
+    const double half_square =
+        0.5 * (velocity[0] * velocity[0] + velocity[1] * velocity[1] + velocity[2] * velocity[2]);
     const double change[3] = {(v[1] - velocity[0] * v[0]) * inverse, (v[2] - velocity[1] * v[0]) * inverse,
                               (v[3] - velocity[2] * v[0]) * inverse};
     const double speed_change = change[n - 1], specific_change = (v[4] - specific * v[0]) * inverse;
     const double along = velocity[0] * change[0] + velocity[1] * change[1] + velocity[2] * change[2];
-    const double kinetic_change = velocity[0] * v[1] + velocity[1] * v[2] + velocity[2] * v[3] - half_square * v[0];
+    const double kinetic_change =
+        velocity[0] * v[1] + velocity[1] * v[2] + velocity[2] * v[3] - half_square * v[0];
     const double pressure_change = K2 * (v[4] - kinetic_change);
     const double enthalpy = K1 * u[4] - K2 * half_square * u[0];
     const double viscous = t1 * K34, smooth = t1 * dissipation;
@@ -59,8 +63,9 @@ struct row {
     double sum[5][MOST_ROW];
 };
 
-static inline void prepare_row(const struct diagonal *diagonal, const double *restrict u, const double *restrict inverse, int stride, int begin, int end,
-                        struct row *restrict row)
+static inline void prepare_row(const struct diagonal *diagonal, const double *restrict u,
+                               const double *restrict inverse, int stride, int begin, int end,
+                               struct row *restrict row)
 {
     row->density = 1 / diagonal->damping;
 #pragma omp simd
@@ -81,14 +86,18 @@ static inline void prepare_row(const struct diagonal *diagonal, const double *re
 }
 
 /* The sums of the neighbours in y and z, for all points of a row. */
-static inline __attribute__((always_inline)) void add_row(int n, double t1, double t2, double dissipation, const double *restrict u,
-                                                          const double *restrict inverse, const double *restrict v, int stride,
-                                                          int begin, int end, struct row *restrict row)
+static inline __attribute__((always_inline)) void add_row(int n, double t1, double t2, double dissipation,
+                                                          const double *restrict u,
+                                                          const double *restrict inverse,
+                                                          const double *restrict v, int stride, int begin,
+                                                          int end, struct row *restrict row)
 {
 #pragma omp simd
     for (int x = begin; x < end; x++) {
-        const double state[5] = {u[x], u[x + stride], u[x + 2 * stride], u[x + 3 * stride], u[x + 4 * stride]};
-        const double change[5] = {v[x], v[x + stride], v[x + 2 * stride], v[x + 3 * stride], v[x + 4 * stride]};
+        const double state[5] = {u[x], u[x + stride], u[x + 2 * stride], u[x + 3 * stride],
+                                 u[x + 4 * stride]};
+        const double change[5] = {v[x], v[x + stride], v[x + 2 * stride], v[x + 3 * stride],
+                                  v[x + 4 * stride]};
         double sum[5] = {row->sum[0][x], row->sum[1][x], row->sum[2][x], row->sum[3][x], row->sum[4][x]};
         influence(n, t1, t2, dissipation, state, inverse[x], change, sum);
         row->sum[0][x] = sum[0];
@@ -99,11 +108,13 @@ static inline __attribute__((always_inline)) void add_row(int n, double t1, doub
     }
 }
 
-/* Point after point: `way` is 1 upwards, -1 downwards; the neighbour before is at x - way. The change of a point is
- * keep * v + D^-1 (take * v + scale * sums). */
-static inline __attribute__((always_inline)) void solve_row(const struct direction *d, int way, double scale, const double *restrict u,
-                                                            const double *restrict inverse, double *restrict v, int stride, int begin, int end,
-                                                            const struct row *restrict row)
+/* Point after point: `way` is 1 upwards, -1 downwards; the neighbour before is at x - way. The change of a
+ * point is keep * v + D^-1 (take * v + scale * sums). */
+static inline __attribute__((always_inline)) void solve_row(const struct direction *d, int way, double scale,
+                                                            const double *restrict u,
+                                                            const double *restrict inverse,
+                                                            double *restrict v, int stride, int begin,
+                                                            int end, const struct row *restrict row)
 {
     const double t1 = d->second, t2 = way * d->first;
     int x = way > 0 ? begin : end - 1;
@@ -111,7 +122,8 @@ static inline __attribute__((always_inline)) void solve_row(const struct directi
     for (int m = 0; m < 5; m++) last[m] = v[x - way + m * stride];
     for (int left = end - begin; left > 0; left--, x += way) {
         const double *state = u + x - way;
-        const double neighbour[5] = {state[0], state[stride], state[2 * stride], state[3 * stride], state[4 * stride]};
+        const double neighbour[5] = {state[0], state[stride], state[2 * stride], state[3 * stride],
+                                     state[4 * stride]};
         double sum[5] = {row->sum[0][x], row->sum[1][x], row->sum[2][x], row->sum[3][x], row->sum[4][x]};
         influence(1, t1, t2, d->dissipation, neighbour, inverse[x - way], last, sum);
         double right[5], result[5];
@@ -119,8 +131,9 @@ static inline __attribute__((always_inline)) void solve_row(const struct directi
         result[0] = right[0] * row->density;
         for (int a = 0; a < 3; a++)
             result[a + 1] = (right[a + 1] + row->from_density[a][x] * result[0]) * row->momentum[a][x];
-        result[4] = (right[4] + row->last[0][x] * result[0] + row->last[1][x] * result[1] + row->last[2][x] * result[2] +
-                     row->last[3][x] * result[3]) * row->last[4][x];
+        result[4] = (right[4] + row->last[0][x] * result[0] + row->last[1][x] * result[1] +
+                     row->last[2][x] * result[2] + row->last[3][x] * result[3]) *
+                    row->last[4][x];
         for (int m = 0; m < 5; m++) {
             last[m] = result[m] + (way > 0 ? 0 : v[x + m * stride]);
             v[x + m * stride] = last[m];
@@ -134,7 +147,8 @@ static inline __attribute__((always_inline)) void sweep(struct solver *s, int wa
     const struct diagonal diagonal = diagonal_of(s);
     const int stride = box->row, begin = interior_begin(box, 0), end = interior_end(box, 0), n = box->points;
     const int first = interior_begin(box, 1), rows = interior_end(box, 1) - first;
-    const int64_t step_y = way * (at(box, 0, 1, 0) - at(box, 0, 0, 0)), step_z = way * (at(box, 0, 0, 1) - at(box, 0, 0, 0));
+    const int64_t step_y = way * (at(box, 0, 1, 0) - at(box, 0, 0, 0)),
+                  step_z = way * (at(box, 0, 0, 1) - at(box, 0, 0, 0));
     const double scale = OMEGA * s->step;
     static struct row row;
     for (int k = 1; k < n - 1; k++) {

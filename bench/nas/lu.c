@@ -1,4 +1,5 @@
-/* LU: a Navier-Stokes-like system brought towards its steady state by symmetric successive over-relaxation (RNR-94-007, section 3). */
+/* LU: a Navier-Stokes-like system brought towards its steady state by symmetric successive over-relaxation
+ * (RNR-94-007, section 3). */
 #include "lu.h"
 
 #include <math.h>
@@ -11,20 +12,25 @@ static const struct problem {
     double step, residual[VARIABLES], error[VARIABLES], surface;
 } problems[] = {
     {'S', 12, 50, 0.5,
-     {1.6196343210976702e-2, 2.1976745164821318e-3, 1.5179927653399185e-3, 1.5029584435994323e-3, 3.4264073155896461e-2},
-     {6.4223319957960924e-4, 8.4144342047347926e-5, 5.8588269616485186e-5, 5.8474222595157350e-5, 1.3103347914111294e-3},
+     {1.6196343210976702e-2, 2.1976745164821318e-3, 1.5179927653399185e-3, 1.5029584435994323e-3,
+      3.4264073155896461e-2},
+     {6.4223319957960924e-4, 8.4144342047347926e-5, 5.8588269616485186e-5, 5.8474222595157350e-5,
+      1.3103347914111294e-3},
      7.8418928865937083},
     {'W', 33, 300, 1.5e-3,
      {0.1236511638192e2, 0.1317228477799e1, 0.2550120713095e1, 0.2326187750252e1, 0.2826799444189e2},
      {0.4867877144216, 0.5064652880982e-1, 0.9281818101960e-1, 0.8570126542733e-1, 0.1084277417792e1},
      0.1161399311023e2},
     {'A', 64, 250, 2.0,
-     {7.7902107606689367e2, 6.3402765259692870e1, 1.9499249727292479e2, 1.7845301160418537e2, 1.8384760349464247e3},
+     {7.7902107606689367e2, 6.3402765259692870e1, 1.9499249727292479e2, 1.7845301160418537e2,
+      1.8384760349464247e3},
      {2.9964085685471943e1, 2.8194576365003349, 7.3473412698774742, 6.7139225687777051, 7.0715315688392578e1},
      2.6030925604886277e1},
     {'B', 102, 250, 2.0,
-     {3.5532672969982736e3, 2.6214750795310692e2, 8.8333721850952190e2, 7.7812774739425265e2, 7.3087969592545314e3},
-     {1.1401176380212709e2, 8.1098963655421574, 2.8480597317698308e1, 2.5905394567832939e1, 2.6054907504857413e2},
+     {3.5532672969982736e3, 2.6214750795310692e2, 8.8333721850952190e2, 7.7812774739425265e2,
+      7.3087969592545314e3},
+     {1.1401176380212709e2, 8.1098963655421574, 2.8480597317698308e1, 2.5905394567832939e1,
+      2.6054907504857413e2},
      4.7887162703308227e1},
 };
 
@@ -58,7 +64,8 @@ static void cut(struct box *box, int points, const struct nas_run *run)
     box->place[1] = run->rank / box->ranks[0];
     for (int d = 0; d < 2; d++) {
         box->size[d] = part_size(points, box->ranks[d], box->place[d]);
-        for (int before = 0; before < box->place[d]; before++) box->first[d] += part_size(points, box->ranks[d], before);
+        for (int before = 0; before < box->place[d]; before++)
+            box->first[d] += part_size(points, box->ranks[d], before);
     }
     box->thinnest = points / box->ranks[1];
     box->west = box->place[0] > 0 ? run->rank - 1 : MPI_PROC_NULL;
@@ -74,7 +81,8 @@ static void prepare(struct solver *s, const struct problem *problem, const struc
     cut(&s->box, problem->points, run);
     s->step = problem->step;
     double intervals = problem->points - 1;
-    for (int d = 0; d < 3; d++) s->along[d] = (struct direction){0.5 * intervals, intervals * intervals, dissipation[d]};
+    for (int d = 0; d < 3; d++)
+        s->along[d] = (struct direction){0.5 * intervals, intervals * intervals, dissipation[d]};
     size_t all = (size_t)at(&s->box, 0, 0, s->box.points);
     s->u = nas_memory(all, sizeof(double));
     s->v = nas_memory(all, sizeof(double));
@@ -118,9 +126,11 @@ static void run_lu(const struct nas_run *run, struct nas_result *result)
     result->seconds = nas_stop();
 
     double n = problem->points;
-    snprintf(result->size, sizeof result->size, "%dx%dx%d", problem->points, problem->points, problem->points);
+    snprintf(result->size, sizeof result->size, "%dx%dx%d", problem->points, problem->points,
+             problem->points);
     result->iterations = problem->iterations;
-    result->operations = 1e-6 * result->iterations * (1984.77 * n * n * n - 10923.3 * n * n + 27770.9 * n - 144010);
+    result->operations =
+        1e-6 * result->iterations * (1984.77 * n * n * n - 10923.3 * n * n + 27770.9 * n - 144010);
     result->verified = verify(&s, problem);
 }
 

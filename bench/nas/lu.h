@@ -1,5 +1,5 @@
-/* LU: what its files share. The grid is cut in x and y; a row of points along x keeps its five variables one after the
- * other, so that loops along x run in vector registers. */
+/* LU: what its files share. The grid is cut in x and y; a row of points along x keeps its five variables one
+ * after the other, so that loops along x run in vector registers. */
 #ifndef TASUKI_NAS_LU_H
 #define TASUKI_NAS_LU_H
 
@@ -13,7 +13,8 @@ enum { VARIABLES = 5, GHOSTS = 2, MOST_POINTS = 102, MOST_ROW = MOST_POINTS + 2 
 #define K34 (0.10 * 1.00)
 #define K15 (K1 * 1.40)
 
-/* Where this rank's box lies. Local indices count from the box's first point; ghosts are -2, -1 and size, size + 1. */
+/* Where this rank's box lies. Local indices count from the box's first point; ghosts are -2, -1 and size,
+ * size + 1. */
 struct box {
     int points;             /* of the whole grid, in every direction */
     int size[2], first[2];  /* x, y; z is not cut */

@@ -1,4 +1,5 @@
-/* MG's right-hand side (RNR-94-007, section 2.4): found by drawing the random number of every point, in the order x, y, z. */
+/* MG's right-hand side (RNR-94-007, section 2.4): found by drawing the random number of every point, in the
+ * order x, y, z. */
 #include "mg.h"
 
 #include <stdlib.h>
@@ -19,7 +20,8 @@ static void offer(struct extreme *list, double value, int64_t point)
     list[at] = (struct extreme){value, point};
 }
 
-static void draw_box(const struct grid *grid, const int *first, struct extreme *largest, struct extreme *smallest)
+static void draw_box(const struct grid *grid, const int *first, struct extreme *largest,
+                     struct extreme *smallest)
 {
     for (int z = 0; z < grid->size[0]; z++)
         for (int y = 0; y < grid->size[1]; y++) {

@@ -1,5 +1,5 @@
-/* MG's exchange of faces: x, then y, then z, each with the ghosts that the ones before have filled, so that edges and
- * corners need no messages of their own. */
+/* MG's exchange of faces: x, then y, then z, each with the ghosts that the ones before have filled, so that
+ * edges and corners need no messages of their own. */
 #include "mg.h"
 
 enum { TO_BELOW = 10, TO_ABOVE = 20 }; /* tags, plus the direction */
@@ -21,8 +21,8 @@ void halo_prepare(const struct grid *largest, const struct ranks *ranks)
     }
 }
 
-/* A face of the box: the points whose coordinate `direction` is `where`; ghosts only in the directions that have
- * been exchanged before. */
+/* A face of the box: the points whose coordinate `direction` is `where`; ghosts only in the directions that
+ * have been exchanged before. */
 struct face {
     int64_t start, count[2], step[2]; /* outer and inner loop */
 };
@@ -72,7 +72,8 @@ static void swap(const struct grid *grid, int direction, enum sides sides, doubl
     int below = neighbours.below[direction], above = neighbours.above[direction];
     MPI_Request requests[4];
     struct face low = face_at(grid, direction, sides, 0), high = face_at(grid, direction, sides, last);
-    struct face low_ghost = face_at(grid, direction, sides, -1), high_ghost = face_at(grid, direction, sides, last + 1);
+    struct face low_ghost = face_at(grid, direction, sides, -1),
+                high_ghost = face_at(grid, direction, sides, last + 1);
     int count = (int)(low.count[0] * low.count[1]), down = TO_BELOW + direction, up = TO_ABOVE + direction;
     MPI_Irecv(receive_buffer[1], count, MPI_DOUBLE, above, down, MPI_COMM_WORLD, &requests[messages++]);
     if (sides == BOTH)

@@ -1,6 +1,7 @@
-/* MG's four operators (RNR-94-007, section 2.4). Each has coefficients for the point itself, its 6 faces, 12 edges
- * and 8 corners. Sums over the four rows beside and the four rows across a row of points are made once and serve three
- * points each. Rows are fetched by planes: three planes of class B fit the second-level cache. */
+/* MG's four operators (RNR-94-007, section 2.4). Each has coefficients for the point itself, its 6 faces, 12
+ * edges and 8 corners. Sums over the four rows beside and the four rows across a row of points are made once
+ * and serve three points each. Rows are fetched by planes: three planes of class B fit the second-level
+ * cache. */
 #include "mg.h"
 
 /* The coefficients of A; the faces' is zero. */
@@ -9,7 +10,8 @@ static const double A_CENTRE = -8.0 / 3, A_EDGE = 1.0 / 6, A_CORNER = 1.0 / 12;
 enum { LONGEST = 256 + 2 };
 
 /* Sums at each point of a row (ghosts included): over the rows that differ in one coordinate, and in two. */
-static void beside(const double *at, int64_t row, int64_t plane, int points, double *restrict one, double *restrict two)
+static void beside(const double *at, int64_t row, int64_t plane, int points, double *restrict one,
+                   double *restrict two)
 {
     const double *below = at - plane, *above = at + plane;
 #pragma omp simd
@@ -60,7 +62,8 @@ void smooth(const struct grid *grid, const double c[4], const double *r, double 
 }
 
 /* Coarse point j lies on fine point 2 j + 1 in each direction. */
-void restrict_to(const struct grid *fine, const double *r, double *coarse, int64_t coarse_row, int64_t coarse_plane)
+void restrict_to(const struct grid *fine, const double *r, double *coarse, int64_t coarse_row,
+                 int64_t coarse_plane)
 {
     double one[LONGEST], two[LONGEST];
     int64_t row = grid_row(fine), plane = grid_plane(fine);
@@ -79,8 +82,10 @@ void restrict_to(const struct grid *fine, const double *r, double *coarse, int64
         }
 }
 
-/* The coarse row that a fine row lies on or between: sum of one, two or four rows, weighted. Points -1 to `points`. */
-static void coarse_line(const double *coarse, int64_t row, int64_t plane, int z, int y, int points, double *restrict line)
+/* The coarse row that a fine row lies on or between: sum of one, two or four rows, weighted. Points -1 to
+ * `points`. */
+static void coarse_line(const double *coarse, int64_t row, int64_t plane, int z, int y, int points,
+                        double *restrict line)
 {
     /* Fine 2 j + 1 is coarse j; fine 2 j is between j - 1 and j. Shifts round down, also for -1. */
     const double *near = coarse + (z >> 1) * plane + (y >> 1) * row - 1;
@@ -91,8 +96,8 @@ static void coarse_line(const double *coarse, int64_t row, int64_t plane, int z,
         line[x] = 0.25 * (near[x] + near[x + other_row] + far[x] + far[x + other_row]);
 }
 
-void interpolate(const struct grid *fine, const double *coarse, int64_t coarse_row, int64_t coarse_plane, double *u,
-                 bool from_zero)
+void interpolate(const struct grid *fine, const double *coarse, int64_t coarse_row, int64_t coarse_plane,
+                 double *u, bool from_zero)
 {
     double line[LONGEST / 2 + 2];
     int points = fine->size[2] / 2;

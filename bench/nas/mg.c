@@ -6,8 +6,9 @@
 
 enum { MOST_LEVELS = 9 };
 
-/* Iterations and final norms: RNR-94-007, section 2.4.3 (A; S is its sample), NPB 2.2 (B) and 3.0 (W). NPB 2's class W, 40
- * iterations on 64^3, ends at 2.5e-18: rounding errors, which no other order of operations reproduces. */
+/* Iterations and final norms: RNR-94-007, section 2.4.3 (A; S is its sample), NPB 2.2 (B) and 3.0 (W). NPB
+ * 2's class W, 40 iterations on 64^3, ends at 2.5e-18: rounding errors, which no other order of operations
+ * reproduces. */
 static const struct problem {
     char class;
     int side_log2, iterations;
@@ -43,7 +44,8 @@ static void box_under(const struct state *s, int level, int size[3], int first[3
 static void assemble(struct state *s, int level, const int size[3])
 {
     struct grid *coarse = &s->grids[level - 1];
-    int points = size[0] * size[1] * size[2], ranks = s->ranks.count[0] * s->ranks.count[1] * s->ranks.count[2];
+    int points = size[0] * size[1] * size[2],
+        ranks = s->ranks.count[0] * s->ranks.count[1] * s->ranks.count[2];
     MPI_Allgather(s->part, points, MPI_DOUBLE, s->parts, points, MPI_DOUBLE, MPI_COMM_WORLD);
     for (int rank = 0; rank < ranks; rank++) {
         int x0 = rank % s->ranks.count[2] * size[2];
@@ -52,7 +54,8 @@ static void assemble(struct state *s, int level, const int size[3])
         const double *from = s->parts + (int64_t)rank * points;
         for (int z = 0; z < size[0]; z++)
             for (int y = 0; y < size[1]; y++)
-                for (int x = 0; x < size[2]; x++) coarse->r[grid_at(coarse, z0 + z, y0 + y, x0 + x)] = *from++;
+                for (int x = 0; x < size[2]; x++)
+                    coarse->r[grid_at(coarse, z0 + z, y0 + y, x0 + x)] = *from++;
     }
 }
 
@@ -65,7 +68,8 @@ static void go_down(struct state *s, int level)
         restrict_to(fine, fine->r, s->part, size[2], size[2] * size[1]);
         assemble(s, level, size);
     } else {
-        restrict_to(fine, fine->r, coarse->r + grid_at(coarse, 0, 0, 0), grid_row(coarse), grid_plane(coarse));
+        restrict_to(fine, fine->r, coarse->r + grid_at(coarse, 0, 0, 0), grid_row(coarse),
+                    grid_plane(coarse));
     }
     halo(coarse, level == 2 ? BOTH : HIGH, coarse->r);
 }
@@ -76,8 +80,8 @@ static void go_up(struct state *s, int level)
     int size[3], first[3];
     bool top = level == s->top;
     box_under(s, level, size, first);
-    interpolate(fine, coarse->u + grid_at(coarse, first[0], first[1], first[2]), grid_row(coarse), grid_plane(coarse),
-                fine->u, !top);
+    interpolate(fine, coarse->u + grid_at(coarse, first[0], first[1], first[2]), grid_row(coarse),
+                grid_plane(coarse), fine->u, !top);
     residual(fine, top ? s->v : fine->r, fine->u, fine->r);
     halo(fine, BOTH, fine->r);
     smooth(fine, s->problem->smoother, fine->r, fine->u, false);
@@ -137,7 +141,8 @@ static void prepare(struct state *s, const struct nas_run *run)
     for (int level = s->top; level > 0; level--) {
         struct grid *grid = &s->grids[level];
         grid->side = 1 << level;
-        /* Two points a side at least, so that there is one on the grid below. Directions are cut most in z. */
+        /* Two points a side at least, so that there is one on the grid below. Directions are cut most in
+         * z. */
         grid->whole = run->ranks > 1 && grid->side / s->ranks.count[0] < 2;
         for (int d = 0; d < 3; d++) grid->size[d] = grid->whole ? grid->side : grid->side / s->ranks.count[d];
         grid->u = nas_memory((size_t)grid_elements(grid), sizeof(double));

@@ -1,5 +1,5 @@
-/* How many multiplications and additions of doubles one core makes per second at most: fused, independent of each other, in its
- * widest vector registers. The peak of which Linpack is said to reach a share. */
+/* How many multiplications and additions of doubles one core makes per second at most: fused, independent of
+ * each other, in its widest vector registers. The peak of which Linpack is said to reach a share. */
 #include <stdio.h>
 #include <time.h>
 
@@ -23,7 +23,8 @@ static double seconds(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* One round of all chains is x <- a x + b, which ends at b / (1 - a): neither too large nor too small for full speed. */
+/* One round of all chains is x <- a x + b, which ends at b / (1 - a): neither too large nor too small for
+ * full speed. */
 static double chains(double first)
 {
     vector x[CHAINS], a, b;

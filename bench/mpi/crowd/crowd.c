@@ -1,4 +1,5 @@
-/* Many senders and one receiver, or everybody and everybody, with a rank of its own that sends 64 bytes to rank 0 and back meanwhile.
+/* Many senders and one receiver, or everybody and everybody, with a rank of its own that sends 64 bytes to
+ * rank 0 and back meanwhile.
  *
  *   mpirun -n 18 ./crowd incast BYTES MESSAGES       ranks 1 .. 16 to rank 0; rank 17 is the one that asks
  *   mpirun -n 17 ./crowd all BYTES MESSAGES          ranks 0 .. 15 to each other
@@ -88,9 +89,10 @@ static void asker(void) {
         pause_us(2000);
     }
     ask(1);
-    printf("{\"seconds\":%.6f,\"jain\":%.4f,\"idle_us\":%.2f,\"idle_p99_us\":%.2f,\"p50_us\":%.2f,\"p99_us\":%.2f,\"asked\":%d}\n", result[0],
-           result[1], 1e6 * quantile(idle, IDLE, 0.5), 1e6 * quantile(idle, IDLE, 0.99), 1e6 * quantile(busy, count, 0.5),
-           1e6 * quantile(busy, count, 0.99), count);
+    printf("{\"seconds\":%.6f,\"jain\":%.4f,\"idle_us\":%.2f,\"idle_p99_us\":%.2f,\"p50_us\":%.2f,\"p99_us\":"
+           "%.2f,\"asked\":%d}\n",
+           result[0], result[1], 1e6 * quantile(idle, IDLE, 0.5), 1e6 * quantile(idle, IDLE, 0.99),
+           1e6 * quantile(busy, count, 0.5), 1e6 * quantile(busy, count, 0.99), count);
     free(idle);
     free(busy);
 }
@@ -188,7 +190,8 @@ int main(int argc, char **argv) {
     c.all = argc == 4 && strcmp(argv[1], "all") == 0;
     c.bytes = argc == 4 ? strtoul(argv[2], NULL, 10) : 0;
     c.messages = argc == 4 ? atoi(argv[3]) : 0;
-    if ((!c.all && (argc != 4 || strcmp(argv[1], "incast") != 0)) || size < 4 || c.bytes < 1 || c.bytes > 1 << 30 || c.messages < 1) {
+    if ((!c.all && (argc != 4 || strcmp(argv[1], "incast") != 0)) || size < 4 || c.bytes < 1 ||
+        c.bytes > 1 << 30 || c.messages < 1) {
         if (c.me == 0) fprintf(stderr, "usage: crowd incast|all BYTES MESSAGES, on at least 4 ranks\n");
         MPI_Finalize();
         return 2;

@@ -4,14 +4,15 @@
  *   mpirun -n 2 ./onesided [--seconds S] [--samples N] [--busy MS] [TEST...]
  *
  * Rank 0 acts on the last rank's window. TESTs (default: all):
- *   put, get, acc    8 B, 4 KiB, 1 MiB under one lock_all, each operation completed by MPI_Win_flush (acc: MPI_SUM
- *                    of 64-bit integers)
+ *   put, get, acc    8 B, 4 KiB, 1 MiB under one lock_all, each operation completed by MPI_Win_flush (acc:
+ *                    MPI_SUM of 64-bit integers)
  *   fop              MPI_Fetch_and_op, 8 B, likewise
  *   fence            MPI_Put of those sizes between two fences
  *   lock             MPI_Win_lock, MPI_Put of 8 B, MPI_Win_unlock
  *   away-put, away-get, away-fop
- *                    as put, get and fop of 8 B and (not fop) 1 MiB, while the target computes without calling MPI: in
- *                    spells of --busy milliseconds (default 50) with one MPI_Iprobe between two spells
+ *                    as put, get and fop of 8 B and (not fop) 1 MiB, while the target computes without
+ *                    calling MPI: in spells of --busy milliseconds (default 50) with one MPI_Iprobe
+ *                    between two spells
  * Columns: test, bytes, samples, then microseconds per operation: lowest, 25 %, median, 75 %, highest.
  * Exit code 3: contents are wrong (standard error says which). */
 #define _POSIX_C_SOURCE 200809L
@@ -231,7 +232,8 @@ int main(int argc, char **argv) {
             busy_ms = atoi(argv[at + 1]);
     }
     if (ranks < 2 || samples < 1 || samples > MAX_SAMPLES || seconds <= 0 || busy_ms < 1) {
-        fprintf(stderr, "usage: onesided [--seconds S] [--samples 1..%d] [--busy MS] [TEST...]; 2 ranks at least\n",
+        fprintf(stderr,
+                "usage: onesided [--seconds S] [--samples 1..%d] [--busy MS] [TEST...]; 2 ranks at least\n",
                 MAX_SAMPLES);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }

@@ -11,9 +11,10 @@ void damage_prepare(long number, long bit)
     which_bit = bit;
 }
 
-/* Unless told otherwise: the highest bit of the exponent of a double, as other bits may be below the tolerance of the
- * verification, or belong to a zero. In pairs of integers or single numbers it is bit 30 of the second one. The golden section of
- * the message is no multiple of a row's length, whose ends may be ghosts that nobody reads. */
+/* Unless told otherwise: the highest bit of the exponent of a double, as other bits may be below the
+ * tolerance of the verification, or belong to a zero. In pairs of integers or single numbers it is bit 30 of
+ * the second one. The golden section of the message is no multiple of a row's length, whose ends may be
+ * ghosts that nobody reads. */
 static size_t usual_bit(size_t bytes)
 {
     size_t words = bytes / 8;

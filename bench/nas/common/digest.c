@@ -1,6 +1,7 @@
-/* --digest: proves that every message's payload arrived as it was sent. Sender and receiver each keep a sum of hashes
- * per partner; collective results must be the same on all ranks. Needed beside the kernels' own verification because iterative methods
- * forgive: a wrong number that changes the result by less than its tolerance, or that later steps correct, verifies. */
+/* --digest: proves that every message's payload arrived as it was sent. Sender and receiver each keep a sum
+ * of hashes per partner; collective results must be the same on all ranks. Needed beside the kernels' own
+ * verification because iterative methods forgive: a wrong number that changes the result by less than its
+ * tolerance, or that later steps correct, verifies. */
 #include "nas.h"
 #include "profile.h"
 

@@ -47,8 +47,8 @@ void *nas_memory(size_t count, size_t each)
     size_t bytes = (count * each + 63) / 64 * 64;
     void *memory = each && count > SIZE_MAX / 2 / each ? NULL : aligned_alloc(64, bytes ? bytes : 64);
     if (!memory) {
-        fprintf(stderr, "rank %d: no memory for %zu times %zu bytes: take a smaller class or more ranks\n", world_rank,
-                count, each);
+        fprintf(stderr, "rank %d: no memory for %zu times %zu bytes: take a smaller class or more ranks\n",
+                world_rank, count, each);
         MPI_Abort(MPI_COMM_WORLD, NAS_MEMORY);
         exit(NAS_MEMORY);
     }
@@ -99,7 +99,8 @@ static bool parse_damage(const char *text, struct profile_options *options)
     if (end == text || options->damage < 1) return false;
     if (*end == ':') options->damage_rank = (int)strtol(end + 1, &end, 10);
     if (*end == ':') options->damage_bit = strtol(end + 1, &end, 10);
-    return *end == 0 && options->damage_rank >= -1 && options->damage_rank < world_ranks && options->damage_bit >= -1;
+    return *end == 0 && options->damage_rank >= -1 && options->damage_rank < world_ranks &&
+           options->damage_bit >= -1;
 }
 
 static void parse(int count, char **words, struct nas_run *run, struct profile_options *options)
@@ -110,7 +111,8 @@ static void parse(int count, char **words, struct nas_run *run, struct profile_o
             options->table = true;
         } else if (!strcmp(words[i], "--digest")) {
             options->digest = true;
-        } else if (!strcmp(words[i], "--class") && strlen(value) == 1 && strchr(nas_kernel.classes, value[0])) {
+        } else if (!strcmp(words[i], "--class") && strlen(value) == 1 &&
+                   strchr(nas_kernel.classes, value[0])) {
             run->class = words[++i][0];
         } else if (!strcmp(words[i], "--trace") && value[0]) {
             options->trace = words[++i];

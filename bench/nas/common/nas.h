@@ -50,7 +50,8 @@ void *nas_memory(size_t count, size_t each);
 /* A line on rank 0 alone. */
 void nas_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* |value - reference| <= tolerance * |reference|; false for anything that is not a number. Says so on rank 0. */
+/* |value - reference| <= tolerance * |reference|; false for anything that is not a number. Says so on rank
+ * 0. */
 bool nas_agrees(const char *what, double value, double reference, double tolerance);
 
 /* True if `mine` is true on every rank. */

@@ -1,6 +1,7 @@
-/* The wrappers. Waiting is the time until something is there: in MPI_Wait and MPI_Waitall, in the second half of
- * MPI_Recv (which is a receive and a wait), and before collective operations until the last rank has come (found with a
- * barrier of our own, only while profiling). Communication is the rest of the time inside MPI, computation the rest of all. */
+/* The wrappers. Waiting is the time until something is there: in MPI_Wait and MPI_Waitall, in the second half
+ * of MPI_Recv (which is a receive and a wait), and before collective operations until the last rank has come
+ * (found with a barrier of our own, only while profiling). Communication is the rest of the time inside MPI,
+ * computation the rest of all. */
 #include "profile.h"
 #include "nas.h"
 
@@ -85,7 +86,8 @@ static void received(const struct pending *message, double begin, double end)
 static void remember(MPI_Request request, void *buffer, size_t bytes, int peer, int tag)
 {
     if (pendings == MOST_PENDING) {
-        fprintf(stderr, "more than %d receives at once: profile, trace and damage cannot follow\n", MOST_PENDING);
+        fprintf(stderr, "more than %d receives at once: profile, trace and damage cannot follow\n",
+                MOST_PENDING);
         MPI_Abort(MPI_COMM_WORLD, NAS_MEMORY);
     }
     pending[pendings++] = (struct pending){request, buffer, bytes, peer, tag};
@@ -113,7 +115,8 @@ int MPI_Send(const void *buffer, int count, MPI_Datatype type, int to, int tag, 
     return result;
 }
 
-int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request)
+int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request *request)
 {
     if (!active || to == MPI_PROC_NULL) return PMPI_Isend(buffer, count, type, to, tag, comm, request);
     double begin = nas_now();
@@ -123,7 +126,8 @@ int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag,
     return result;
 }
 
-int MPI_Irecv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request)
+int MPI_Irecv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+              MPI_Request *request)
 {
     if (!active || from == MPI_PROC_NULL) return PMPI_Irecv(buffer, count, type, from, tag, comm, request);
     double begin = nas_now();
@@ -236,9 +240,10 @@ static void sent_to_all(int ranks, const int *counts, int same, MPI_Datatype typ
     }
 }
 
-/* An exchange of unequal pieces has no name in the trace: it is its messages, all sent before the first is waited for. */
-static void trace_exchange(int ranks, const int *counts, MPI_Datatype type, const int *in_counts, MPI_Datatype in_type,
-                           double begin, double end)
+/* An exchange of unequal pieces has no name in the trace: it is its messages, all sent before the first is
+ * waited for. */
+static void trace_exchange(int ranks, const int *counts, MPI_Datatype type, const int *in_counts,
+                           MPI_Datatype in_type, double begin, double end)
 {
     for (int rank = 0; rank < ranks; rank++)
         if (rank != own_rank) trace_add("send", rank, size_of(type, counts[rank]), -1, begin, end);
@@ -246,7 +251,8 @@ static void trace_exchange(int ranks, const int *counts, MPI_Datatype type, cons
         if (rank != own_rank) trace_add("recv", rank, size_of(in_type, in_counts[rank]), -1, begin, end);
 }
 
-int MPI_Alltoall(const void *out, int count, MPI_Datatype type, void *in, int in_count, MPI_Datatype in_type, MPI_Comm comm)
+int MPI_Alltoall(const void *out, int count, MPI_Datatype type, void *in, int in_count, MPI_Datatype in_type,
+                 MPI_Comm comm)
 {
     if (!active) return PMPI_Alltoall(out, count, type, in, in_count, in_type, comm);
     int ranks;
@@ -266,8 +272,8 @@ int MPI_Alltoall(const void *out, int count, MPI_Datatype type, void *in, int in
     return result;
 }
 
-int MPI_Alltoallv(const void *out, const int *counts, const int *offsets, MPI_Datatype type, void *in, const int *in_counts,
-                  const int *in_offsets, MPI_Datatype in_type, MPI_Comm comm)
+int MPI_Alltoallv(const void *out, const int *counts, const int *offsets, MPI_Datatype type, void *in,
+                  const int *in_counts, const int *in_offsets, MPI_Datatype in_type, MPI_Comm comm)
 {
     if (!active)
         return PMPI_Alltoallv(out, counts, offsets, type, in, in_counts, in_offsets, in_type, comm);
@@ -284,12 +290,14 @@ int MPI_Alltoallv(const void *out, const int *counts, const int *offsets, MPI_Da
         char *piece = (char *)in + each_in * (size_t)in_offsets[rank];
         damage_received(piece, each_in * (size_t)in_counts[rank]);
         digest_received(rank, piece, each_in * (size_t)in_counts[rank]);
-        digest_sent(rank, (const char *)out + each_out * (size_t)offsets[rank], each_out * (size_t)counts[rank]);
+        digest_sent(rank, (const char *)out + each_out * (size_t)offsets[rank],
+                    each_out * (size_t)counts[rank]);
     }
     return result;
 }
 
-/* The times of the ranks, as a table of rank, computation, communication, waiting (seconds), messages, bytes. */
+/* The times of the ranks, as a table of rank, computation, communication, waiting (seconds), messages,
+ * bytes. */
 static void print_table(double seconds)
 {
     enum { COLUMNS = 5 };
@@ -298,7 +306,8 @@ static void print_table(double seconds)
     double mine[COLUMNS] = {seconds - communication - waiting, communication, waiting, messages, bytes_sent};
     double *all = nas_memory((size_t)ranks * COLUMNS, sizeof *all), sum[COLUMNS] = {0};
     PMPI_Gather(mine, COLUMNS, MPI_DOUBLE, all, COLUMNS, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    nas_say(" %-8s %12s %14s %12s %10s %16s\n", "Rank", "Computation", "Communication", "Waiting", "Messages", "Bytes sent");
+    nas_say(" %-8s %12s %14s %12s %10s %16s\n", "Rank", "Computation", "Communication", "Waiting", "Messages",
+            "Bytes sent");
     for (int i = 0; own_rank == 0 && i <= ranks; i++) {
         double row[COLUMNS];
         char name[16] = "mean";

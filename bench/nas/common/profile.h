@@ -1,6 +1,6 @@
 /* The layer between the kernels and the MPI: wrappers of the profiling interface (MPI standard, chapter "Tool
- * Support") around every MPI call that a kernel makes in its timed section. They split the time, write the trace and damage a message
- * when asked to; otherwise each costs one test of a flag. */
+ * Support") around every MPI call that a kernel makes in its timed section. They split the time, write the
+ * trace and damage a message when asked to; otherwise each costs one test of a flag. */
 #ifndef TASUKI_NAS_PROFILE_H
 #define TASUKI_NAS_PROFILE_H
 
@@ -25,9 +25,11 @@ void profile_end(double now);
  * written, or the message to damage never came. */
 bool profile_report(const char *kernel, char class, double seconds);
 
-/* trace.c: a call of this rank into the MPI; what lies between two of them is computation. In seconds of nas_now(). */
+/* trace.c: a call of this rank into the MPI; what lies between two of them is computation. In seconds of
+ * nas_now(). */
 void trace_call(double begin, double end);
-/* An event of the trace, which is such a call too; peer and tag -1: none. Several in a row may share one call. */
+/* An event of the trace, which is such a call too; peer and tag -1: none. Several in a row may share one
+ * call. */
 void trace_add(const char *what, int peer, size_t bytes, int tag, double begin, double end);
 bool trace_write(const char *path, const char *kernel, char class, double origin);
 

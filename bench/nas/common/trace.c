@@ -1,5 +1,5 @@
-/* The communication trace: every rank's events in the timed section, gathered at the end on rank 0, which writes
- * them in the format that the simulator replays (docs/reference/trace-format.md). */
+/* The communication trace: every rank's events in the timed section, gathered at the end on rank 0, which
+ * writes them in the format that the simulator replays (docs/reference/trace-format.md). */
 #include "nas.h"
 #include "profile.h"
 
@@ -41,7 +41,8 @@ void trace_add(const char *what, int peer, size_t bytes, int tag, double begin, 
         room = more;
     }
     struct event *event = &events[used++];
-    *event = (struct event){.peer = peer, .tag = tag, .bytes = bytes, .begin = begin, .end = end, .computed = computing};
+    *event = (struct event){
+        .peer = peer, .tag = tag, .bytes = bytes, .begin = begin, .end = end, .computed = computing};
     computing = 0;
     strncpy(event->what, what, sizeof event->what - 1);
 }
@@ -52,12 +53,14 @@ static void write_events(FILE *file, int rank, const struct event *list, size_t 
         const struct event *event = &list[i];
         char peer[12] = "-";
         if (event->peer >= 0) snprintf(peer, sizeof peer, "%d", event->peer);
-        fprintf(file, "%d %s %s %llu %.3f # %.3f %.3f %d\n", rank, event->what, peer, (unsigned long long)event->bytes,
-                1e6 * event->computed, 1e6 * (event->begin - origin), 1e6 * (event->end - origin), event->tag);
+        fprintf(file, "%d %s %s %llu %.3f # %.3f %.3f %d\n", rank, event->what, peer,
+                (unsigned long long)event->bytes, 1e6 * event->computed, 1e6 * (event->begin - origin),
+                1e6 * (event->end - origin), event->tag);
     }
 }
 
-/* Rank 0: its own events, then those of the others one rank after the other, in pieces that an int can count. */
+/* Rank 0: its own events, then those of the others one rank after the other, in pieces that an int can
+ * count. */
 static bool collect(FILE *file, int ranks, double origin)
 {
     enum { PIECE = 1 << 16 };
@@ -71,7 +74,8 @@ static bool collect(FILE *file, int ranks, double origin)
         PMPI_Recv(&its_origin, 1, MPI_DOUBLE, rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         while (left) {
             size_t now = left < PIECE ? left : PIECE;
-            PMPI_Recv(piece, (int)(now * sizeof *piece), MPI_BYTE, rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            PMPI_Recv(piece, (int)(now * sizeof *piece), MPI_BYTE, rank, 1, MPI_COMM_WORLD,
+                      MPI_STATUS_IGNORE);
             write_events(file, rank, piece, now, its_origin);
             left -= now;
         }

@@ -89,7 +89,8 @@ mod tests {
     use super::*;
 
     const PINGPONG: &str = concat!(
-        r#"{"test":"pingpong","bytes":8,"ranks":4,"active_ranks":2,"hosts":2,"iterations":10,"operations":2,"#,
+        r#"{"test":"pingpong","bytes":8,"ranks":4,"active_ranks":2,"hosts":2,"iterations":10,"#,
+        r#""operations":2,"#,
         r#""moved_bytes":320,"cpu_s":0.5,"elapsed_s":1,"verified":"every byte","samples":[2e-06,3e-06]}"#
     );
 

@@ -158,8 +158,8 @@ mod tests {
         assert_eq!(PairedRatio::of(&[f64::INFINITY], &[1.0]), None);
     }
 
-    // The table of order-statistic intervals for the median in Conover, Practical Nonparametric Statistics, has
-    // n = 6: (x1, x6) 96.88 %; n = 10: (x2, x9) 97.85 %; n = 15: (x4, x12) 96.48 %; n = 20: (x6, x15)
+    // The table of order-statistic intervals for the median in Conover, Practical Nonparametric Statistics,
+    // has n = 6: (x1, x6) 96.88 %; n = 10: (x2, x9) 97.85 %; n = 15: (x4, x12) 96.48 %; n = 20: (x6, x15)
     // 95.86 %.
     #[test]
     fn intervals_are_those_of_the_binomial_table() {

@@ -6,7 +6,8 @@ use std::{env, path::PathBuf, process::Command};
 /// Compiles `source`, a path in the crate's folder that ends in `.bpf.c`, to `OUT_DIR/NAME.bpf.o`.
 ///
 /// # Panics
-/// Where clang or the kernel's headers are missing, or the program is wrong: that ends the build with what to install.
+/// Where clang or the kernel's headers are missing, or the program is wrong: that ends the build with what to
+/// install.
 pub fn compile(source: &str) {
     println!("cargo::rerun-if-changed={source}");
     println!("cargo::rerun-if-env-changed=CLANG");
@@ -14,7 +15,8 @@ pub fn compile(source: &str) {
     let name = PathBuf::from(source).with_extension("o");
     let name = name.file_name().expect("the source is a file");
     let object = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join(name);
-    // Debian keeps <asm/types.h> in a folder per architecture, which clang does not search for the bpf target.
+    // Debian keeps <asm/types.h> in a folder per architecture, which clang does not search for the bpf
+    // target.
     let arch = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets CARGO_CFG_TARGET_ARCH");
     let status = Command::new(&clang)
         .args(["-O2", "-g", "-Wall", "-Werror", "-target", "bpf", "-mcpu=v3", "-c", source])

@@ -8,7 +8,7 @@ fn a_command_that_was_built_for_tests_is_not_installed() {
     let folder = tempfile::tempdir().expect("a folder");
     let built = folder.path().join("built");
     fs::create_dir_all(built.join("tasuki-provider/libfabric")).expect("a folder");
-    for file in ["libtasuki_fi.so", "libtasuki.a"] {
+    for file in ["tasuki-provider/libtasuki-fi.so", "libtasuki.a"] {
         fs::write(built.join(file), "").expect("writes");
     }
     for file in ["libfabric.so.1", "libtasuki-mrecv.so"] {

@@ -78,7 +78,7 @@ impl<'a> Fabric<'a> {
         self.attachments.contains_key(&nic)
     }
 
-    /// The same fabric without these pairs of NICs, between which no frame passes.
+    /// Like this fabric, but without these pairs of NICs, between which no frame passes.
     pub(crate) fn without(mut self, dead: impl IntoIterator<Item = [NicId; 2]>) -> Self {
         self.dead = dead.into_iter().map(|[a, b]| [a.min(b), a.max(b)]).collect();
         self

@@ -1,7 +1,9 @@
-//! Finding parts of a cluster by name or by cable, and naming them.
+//! Finding parts of a cluster by name or by cable, naming them, and what holds for one host: delays of its
+//! NICs, its address in a lab, and how ssh reaches it.
 
 use crate::{
-    Cable, CableId, Cluster, DelayWish, End, Host, HostId, LAB_MANAGEMENT, Nic, NicId, Switch, SwitchId,
+    Cable, CableId, Cluster, DelayWish, End, Host, HostId, LAB_MANAGEMENT, Nic, NicId, SshAddress, SshJump,
+    SshTarget, SshUser, Switch, SwitchId, lab_macs,
 };
 use std::net::Ipv4Addr;
 
@@ -98,5 +100,27 @@ impl Cluster {
         // by hand the remainder keeps the address inside of it.
         let number = (host.0 as u64 + 1) % LAB_MANAGEMENT.size();
         Ipv4Addr::from_bits(LAB_MANAGEMENT.address.to_bits() | number as u32)
+    }
+    /// The cluster with a MAC address for every NIC: those of the file, and locally administered ones for the
+    /// rest: `02:54`, two bytes of host number, two bytes of NIC number, both from 1. Where the file has that
+    /// address already, the next free one is taken.
+    #[must_use]
+    pub fn with_lab_macs(&self) -> Cluster {
+        lab_macs::with_lab_macs(self)
+    }
+
+    /// How ssh reaches a host: at its `management` address, or else at its name, with the host's own options,
+    /// and those of the cluster for what these leave open.
+    pub fn ssh_target(&self, host: HostId) -> SshTarget<'_> {
+        let host = self.host_of(host);
+        let management = host.management.as_ref();
+        SshTarget {
+            address: management.map_or(host.name.as_str(), SshAddress::address),
+            user: management
+                .and_then(SshAddress::user)
+                .or_else(|| host.ssh.user.as_ref().or(self.ssh.user.as_ref()).map(SshUser::as_str)),
+            port: host.ssh.port.or(self.ssh.port),
+            jump: host.ssh.jump.as_ref().or(self.ssh.jump.as_ref()).map(SshJump::as_str),
+        }
     }
 }

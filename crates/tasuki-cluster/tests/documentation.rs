@@ -1,5 +1,5 @@
-//! The first example of docs/reference/cluster-file.md is a valid cluster file, and the report of an error in it is the
-//! one that is printed.
+//! The first example of docs/reference/cluster-file.md is a valid cluster file, and the report of an error in
+//! it is the one that is printed.
 
 use std::path::Path;
 use tasuki_cluster::{AddressPlan, Cluster};

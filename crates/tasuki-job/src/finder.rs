@@ -30,7 +30,7 @@ impl Finder {
     /// If this program's own path is not known.
     pub fn local() -> Result<Self, RunError> {
         let program = std::env::current_exe()?;
-        // In a checkout the program is target/release/tasuki, and the folder is target/peers.
+        // In a checkout the program is target/ship/tasuki, and the folder is target/peers.
         let beside = program.parent().and_then(Path::parent).map(|target| target.join("peers"));
         let peers = std::env::var_os("TASUKI_PEERS").map(PathBuf::from).or(beside);
         Ok(Self {

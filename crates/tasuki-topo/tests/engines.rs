@@ -171,8 +171,8 @@ fn channel_needs_that_are_known() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// An engine needs exactly as many channels as it asks for: with one fewer it asks again, with that many it uses them
-/// all.
+/// An engine needs exactly as many channels as it asks for: with one fewer it asks again, with that many it
+/// uses them all.
 #[test]
 fn the_number_of_channels_asked_for_is_exact() {
     let mut asked = 0;

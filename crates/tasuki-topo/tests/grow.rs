@@ -6,7 +6,8 @@ use tasuki_topo::{SplitMix64, shapes};
 
 const EFFORT: u64 = 20_000_000;
 
-/// A site: numbers of old and new hosts, the ports of each switch, ports of every host, and the existing cables.
+/// A site: numbers of old and new hosts, the ports of each switch, ports of every host, and the existing
+/// cables.
 fn site(old: usize, new: usize, nics: usize, switches: &[usize], cables: &[(usize, usize)]) -> Site {
     let hosts = old + new;
     let ports = (0..hosts).map(|_| nics).chain(switches.iter().copied()).collect();
@@ -66,8 +67,8 @@ fn cost(site: &Site, cables: &[(usize, usize)], free_moves: usize) -> Cost {
     Cost { apart, idle, excess: moved.saturating_sub(free_moves), sum, moved }
 }
 
-/// The least cost of all possible cablings: every pair of parts with no, one, two... cables, as far as the ports and the
-/// rules allow.
+/// The least cost of all possible cablings: every pair of parts with no, one, two... cables, as far as the
+/// ports and the rules allow.
 struct Exhaustive<'a> {
     site: &'a Site,
     free_moves: usize,
@@ -130,8 +131,8 @@ fn found(site: &Site, free_moves: usize, seed: u64) -> Grown {
     found
 }
 
-/// No possible cabling is better than the one that the search finds: with no free move, one, two, and as many as adding
-/// one host after the other takes.
+/// No possible cabling is better than the one that the search finds: with no free move, one, two, and as many
+/// as adding one host after the other takes.
 #[test]
 fn no_cabling_is_better() {
     let ring4 = [(0, 1), (1, 2), (2, 3), (3, 0)];
@@ -209,9 +210,10 @@ fn no_cabling_of_random_small_sites_is_better() {
     }
 }
 
-/// Counting gives a lower bound of the moves: `k` new hosts have at most `k (k - 1) / 2` cables among themselves. Each of
-/// their other ports takes a free port, or one of the two that a moved cable frees; and at least one cable is moved if no
-/// port is free. The search reaches this bound on random regular graphs of 8 to 48 hosts.
+/// Counting gives a lower bound of the moves: `k` new hosts have at most `k (k - 1) / 2` cables among
+/// themselves. Each of their other ports takes a free port, or one of the two that a moved cable frees; and
+/// at least one cable is moved if no port is free. The search reaches this bound on random regular graphs of
+/// 8 to 48 hosts.
 #[test]
 fn as_few_are_moved_as_counting_allows() {
     for (old, degree, new) in

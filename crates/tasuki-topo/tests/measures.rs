@@ -242,7 +242,8 @@ fn bisection_of_regular_networks() {
     }
 }
 
-/// A search that cannot be finished gives an interval that holds the truth, and a half that attains its upper end.
+/// A search that cannot be finished gives an interval that holds the truth, and a half that attains its upper
+/// end.
 #[test]
 fn bisection_without_effort_is_an_honest_interval() {
     let net = ok(shapes::mesh(&[6, 6], &Fit::switches(2)));

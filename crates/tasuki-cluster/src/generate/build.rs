@@ -4,8 +4,8 @@
 use super::Options;
 use crate::{Addressing, Cable, Cluster, End, Host, HostId, Nic, NicId, SshOptions, Switch, SwitchId};
 
-/// A cluster in the making. Hosts are named n1, n2, ..., their NICs eth1, eth2, ..., switches sw1, sw2, ...; a name
-/// that something has already is passed over.
+/// A cluster in the making. Hosts are named n1, n2, ..., their NICs eth1, eth2, ..., switches sw1, sw2, ...;
+/// a name that something has already is passed over.
 pub struct ClusterBuilder {
     cluster: Cluster,
     options: Options,
@@ -64,7 +64,8 @@ impl ClusterBuilder {
         hosts.len() - 1
     }
 
-    /// Adds a NIC to a host. Names begin with eth1, because eth0 is what the machine's own first NIC is often called.
+    /// Adds a NIC to a host. Names begin with eth1, because eth0 is what the machine's own first NIC is often
+    /// called.
     pub fn nic(&mut self, host: usize) -> End {
         let (nics, is_new) = (&mut self.cluster.hosts[host].nics, self.is_new);
         let name =
@@ -97,7 +98,8 @@ impl ClusterBuilder {
         }
     }
 
-    /// Adds a switch with a port for each NIC of all hosts: as many NICs per host as `options` says of cables.
+    /// Adds a switch with a port for each NIC of all hosts: as many NICs per host as `options` says of
+    /// cables.
     pub fn switch_for_all(&mut self) {
         let ports = self.cluster.hosts.len() * self.options.nics_per_cable;
         let switch = self.switch(ports as u32, None);

@@ -1,8 +1,8 @@
 //! Finding the ends of cables.
 
 use super::{
-    Problem,
     document::{Document, RawCable},
+    problem::Problem,
     report::{Findings, Span},
 };
 use crate::{Cable, Cluster, End, NicId, SwitchId, names::nearest};

@@ -1,8 +1,8 @@
 //! Checks of the parts of a file against each other.
 
 use super::{
-    Problem,
     document::Document,
+    problem::Problem,
     report::{Findings, Span},
 };
 use crate::{

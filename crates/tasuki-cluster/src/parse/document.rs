@@ -1,9 +1,8 @@
 //! The tables of a cluster file: cluster, defaults, hosts with NICs, switches, and cables as written.
 
 use super::{
-    Problem,
     fields::{Fields, Value, kind},
-    problem::check_mac,
+    problem::{Problem, check_mac},
     report::{Findings, Span},
 };
 use crate::{

@@ -2,7 +2,7 @@
 //! goes on, so that all errors of a file are reported at once.
 
 use super::{
-    Problem,
+    problem::Problem,
     report::{Findings, Span},
 };
 use crate::{Rate, names::nearest};

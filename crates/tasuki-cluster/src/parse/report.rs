@@ -1,6 +1,6 @@
 //! Errors of a cluster file, with their places in it.
 
-use super::Problem;
+use super::problem::Problem;
 use std::{
     cell::RefCell,
     fmt,

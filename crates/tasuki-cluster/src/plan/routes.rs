@@ -1,7 +1,10 @@
 //! The routes of one host.
 
-use super::addresses::{Addresses, PlanError};
-use crate::{HostId, NeighbourPlan, NextHop, NicId, Rate, RoutePlan, fabric::Fabric};
+use super::{
+    addresses::{Addresses, PlanError},
+    host::{NeighbourPlan, NextHop, RoutePlan},
+};
+use crate::{HostId, NicId, Rate, fabric::Fabric};
 use std::{
     collections::{BTreeMap, BTreeSet},
     net::Ipv4Addr,

@@ -1,6 +1,9 @@
 //! Plain TCP and UDP over all NICs: the destination table of one host.
 
-use super::{IDENTITY_INTERFACE, SysctlPlan, routes::Router};
+use super::{
+    host::{IDENTITY_INTERFACE, SysctlPlan},
+    routes::Router,
+};
 use crate::{Cluster, DEFAULT_MTU, HostId, MacAddr, NicId, Rate, STRIPE_MAX, STRIPE_PIECE_US, StripePolicy};
 use serde::{Deserialize, Serialize};
 use std::{fmt, net::Ipv4Addr};

@@ -2,7 +2,7 @@
 //! every NIC is on a network segment of its own and hosts do not relay, so that the only route to a host is
 //! the cable to it.
 
-use super::PlanError;
+use super::addresses::PlanError;
 use crate::{HostId, Ipv4Net, NicId, fabric::Fabric};
 use std::net::Ipv4Addr;
 

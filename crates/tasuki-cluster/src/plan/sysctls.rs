@@ -1,6 +1,6 @@
 //! The kernel settings of a host.
 
-use crate::{BarePlan, LinkPlan, SysctlPlan};
+use super::host::{BarePlan, LinkPlan, SysctlPlan};
 
 /// Settings for every cabled NIC.
 const OF_LINKS: [(&str, &str); 6] = [

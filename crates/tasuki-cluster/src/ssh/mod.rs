@@ -5,7 +5,6 @@ mod check;
 
 pub(crate) use check::BadSsh;
 
-use crate::{Cluster, HostId};
 use check::{
     ADDRESS_RULE, JUMP_RULE, JUMPS_MAX, PORT_RULE, bad, check_address, check_jump, check_user, has_port,
     split_user,
@@ -163,23 +162,6 @@ impl fmt::Display for SshTarget<'_> {
         match self.user {
             Some(user) => write!(f, "{user}@{}", self.address),
             None => f.write_str(self.address),
-        }
-    }
-}
-
-impl Cluster {
-    /// How ssh reaches a host: at its `management` address, or else at its name, with the host's own options,
-    /// and those of the cluster for what these leave open.
-    pub fn ssh_target(&self, host: HostId) -> SshTarget<'_> {
-        let host = self.host_of(host);
-        let management = host.management.as_ref();
-        SshTarget {
-            address: management.map_or(host.name.as_str(), SshAddress::address),
-            user: management
-                .and_then(SshAddress::user)
-                .or_else(|| host.ssh.user.as_ref().or(self.ssh.user.as_ref()).map(SshUser::as_str)),
-            port: host.ssh.port.or(self.ssh.port),
-            jump: host.ssh.jump.as_ref().or(self.ssh.jump.as_ref()).map(SshJump::as_str),
         }
     }
 }

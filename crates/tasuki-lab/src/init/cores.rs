@@ -4,7 +4,7 @@
 //! two spinning programs on one core for a long time while another core is free, and they take turns of
 //! milliseconds. So every host has cores of its own, as long as there are at least as many cores as hosts.
 
-use super::{Outcome, while_doing};
+use super::outcome::{Outcome, while_doing};
 use nix::{
     sched::{CpuSet, sched_getaffinity, sched_setaffinity},
     unistd::Pid,

@@ -7,10 +7,9 @@
 //! would be passed by (packet sockets with qdisc bypass, AF_XDP). An unshaped cable is a bare veth pair.
 
 use super::{
-    Outcome,
     faults::{PROGRAM, PortRule, WireProgram},
     host::LabHost,
-    while_doing,
+    outcome::{Outcome, while_doing},
 };
 use crate::LabOptions;
 use std::fs;

@@ -1,6 +1,6 @@
 //! The eBPF program on the wires, and its tables.
 
-use super::{Outcome, while_doing};
+use super::outcome::{Outcome, while_doing};
 use aya::{Ebpf, EbpfLoader, maps::HashMap, programs::SchedClassifier};
 use std::os::fd::{AsFd, BorrowedFd};
 

@@ -1,6 +1,9 @@
 //! Hosts: a process 1 with namespaces of its own.
 
-use super::{Outcome, mounts, while_doing};
+use super::{
+    mounts,
+    outcome::{Outcome, while_doing},
+};
 use nix::{
     sys::{
         prctl,

@@ -8,27 +8,26 @@ mod faults;
 mod host;
 mod jobs;
 mod mounts;
+mod outcome;
 mod selection;
 mod server;
 mod session;
 mod setup;
 mod share;
+mod starter;
 
 use crate::{
     channel::{Channel, Received},
     listener,
-    protocol::{Commit, Progress, StartMessage},
+    protocol::{Progress, StartMessage},
 };
-use nix::{
-    sys::{
-        prctl,
-        signal::{SigSet, Signal},
-    },
-    unistd::dup2_stderr,
+use nix::sys::{
+    prctl,
+    signal::{SigSet, Signal},
 };
+use outcome::{Outcome, while_doing};
 use std::{
     ffi::{CStr, CString},
-    fs::OpenOptions,
     os::fd::{FromRawFd, OwnedFd, RawFd},
     process::ExitCode,
 };
@@ -39,14 +38,6 @@ pub const INIT_COMMAND: &CStr = c"__lab-init";
 pub(crate) const CONTROL_DESCRIPTOR: RawFd = 3;
 /// Descriptor of the socket that has the lab's name.
 pub(crate) const LISTENER_DESCRIPTOR: RawFd = 4;
-
-/// The result of something in `lab-init`. Errors are texts, because they are reported to another process.
-type Outcome<T> = Result<T, String>;
-
-/// For `map_err`: what was attempted, and what the system said.
-fn while_doing<E: std::fmt::Display>(what: impl std::fmt::Display) -> impl FnOnce(E) -> String {
-    move |error| format!("{what}: {error}")
-}
 
 /// Runs `lab-init` to its end. To be called by a program that was started with [`INIT_COMMAND`], before it
 /// makes any thread.
@@ -102,20 +93,4 @@ fn start(control: &Channel, listener: OwnedFd) -> Outcome<Option<server::Server>
     prctl::set_pdeathsig(None).map_err(while_doing("prctl"))?;
     control.send(&Progress::Ready, &[]).map_err(while_doing("report"))?;
     Ok(Some(server))
-}
-
-/// Waits for the starter's last message. True: it lets the lab go. False: it has ended, and the lab ends with
-/// it.
-fn let_go(control: &Channel) -> bool {
-    matches!(control.receive::<Commit>(), Ok(Some(_))) && redirect_log().is_ok()
-}
-
-/// Sends later errors to a file in the lab instead of the starter's terminal.
-fn redirect_log() -> Outcome<()> {
-    let log = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(mounts::LAB_FOLDER.to_owned() + "/log")
-        .map_err(while_doing("open the log"))?;
-    dup2_stderr(&log).map_err(while_doing("redirect the log"))
 }

@@ -1,6 +1,6 @@
 //! File systems of `lab-init` and of its hosts.
 
-use super::{Outcome, while_doing};
+use super::outcome::{Outcome, while_doing};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use std::{
     fs::{self, File, OpenOptions},

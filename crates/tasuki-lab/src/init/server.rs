@@ -1,10 +1,10 @@
 //! The loop of a lab that is up: it handles requests of clients and ends of sessions.
 
 use super::{
-    Outcome,
     fabric::Fabric,
     faults::PortRule,
     host::{LabHost, reap},
+    outcome::Outcome,
     selection,
     session::{self, SessionStart},
     setup::host_number,
@@ -95,7 +95,7 @@ impl Server {
             self.take_signals(signals);
         }
         if ready.get(starter_at) == Some(&true) {
-            self.ending |= !self.starter.take().is_some_and(|starter| super::let_go(&starter));
+            self.ending |= !self.starter.take().is_some_and(|starter| super::starter::let_go(&starter));
         }
         self.jobs.readable(&jobs);
         for position in clients.into_iter().rev() {
@@ -162,11 +162,11 @@ impl Server {
         let job = match job {
             None => None,
             Some((name, root)) => {
-                let socket = self.jobs.add(&name, root).map_err(super::while_doing("socketpair"))?;
+                let socket = self.jobs.add(&name, root).map_err(super::outcome::while_doing("socketpair"))?;
                 Some((socket, name))
             }
         };
-        let client = client.as_fd().try_clone_to_owned().map_err(super::while_doing("dup"))?.into();
+        let client = client.as_fd().try_clone_to_owned().map_err(super::outcome::while_doing("dup"))?.into();
         let place = (number, self.hosts.len());
         let start = SessionStart { host: self.hosts[number].pid, place, message, stdio, client, job };
         // SAFETY: lab-init has one thread, so the child may run any code; it never returns from run().

@@ -4,11 +4,11 @@
 //! (`PR_SET_CHILD_SUBREAPER`), so it finds and ends every descendant, daemons included.
 
 use super::{
-    Outcome, cores,
+    cores,
     descendants::{descendants, end_descendants},
     host::exit_now,
+    outcome::{Outcome, while_doing},
     share::{attach_tree, open_tree},
-    while_doing,
 };
 use crate::{
     JOB_VARIABLE,

@@ -1,12 +1,11 @@
 //! Building a lab: hosts, then cables, then every host's configuration.
 
 use super::{
-    Outcome,
     fabric::Fabric,
     host::{self, LabHost},
     mounts,
+    outcome::{Outcome, while_doing},
     server::Server,
-    while_doing,
 };
 use crate::{HOST_SOCKET, LabOptions, MANAGEMENT_INTERFACE, protocol::StartMessage};
 use nix::{

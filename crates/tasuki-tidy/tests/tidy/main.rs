@@ -71,4 +71,5 @@ laws! {
     the_methods_of_a_type_are_in_few_files: laws::blocks::LAW, laws::blocks::check;
     files_use_each_other_in_one_direction: laws::cycles::LAW, laws::cycles::check;
     links_lead_somewhere: laws::links::LAW, laws::links::check;
+    no_test_build_writes_what_is_installed: laws::ships::LAW, laws::ships::check;
 }

@@ -3,7 +3,7 @@
 //! and 0 is the dateline: beyond it the second virtual channel is used.
 
 use super::fabric::{Fabric, Levels};
-use super::{Limits, check_channels};
+use super::limits::{Limits, check_channels};
 use crate::error::RouteError;
 use crate::network::{ChannelId, Direction, Grid, NodeId, Port};
 use crate::tables::{Tables, TurnRule};

@@ -1,9 +1,9 @@
 //! LASH (Skeie, Lysne, Theiss 2002): one shortest path per pair of switches, each in the first layer that it
 //! leaves without circles.
 
-use super::Limits;
 use super::fabric::{Fabric, Levels};
 use super::layers::Layers;
+use super::limits::Limits;
 use crate::error::RouteError;
 use crate::tables::Tables;
 

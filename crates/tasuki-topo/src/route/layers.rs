@@ -4,7 +4,7 @@
 
 use super::acyclic::{Acyclic, Insert};
 use super::fabric::{Class, Dependencies, Fabric};
-use super::{Limits, check_channels};
+use super::limits::{Limits, check_channels};
 use crate::error::RouteError;
 use crate::network::{ChannelId, HostId};
 use crate::tables::{Start, Tables};

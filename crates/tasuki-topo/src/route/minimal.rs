@@ -2,7 +2,7 @@
 
 use super::fabric::{Arc, Class, Dependencies, Fabric, Levels};
 use super::layers::Layers;
-use super::{Limits, PathRule};
+use super::limits::{Limits, PathRule};
 use crate::error::RouteError;
 use crate::network::{ChannelId, HostId};
 use crate::tables::Tables;

@@ -2,9 +2,9 @@
 //! from down to up (descending layers).
 
 use super::fabric::{Class, Fabric, Levels};
+use super::limits::{Limits, PathRule, check_channels};
 use super::minimal::shortest;
 use super::updown::Ranks;
-use super::{Limits, PathRule, check_channels};
 use crate::error::RouteError;
 use crate::network::{ChannelId, Port};
 use crate::tables::{Tables, TurnRule};

@@ -1,8 +1,8 @@
 //! Up*/down* (Schroeder and others 1991, Autonet): every cable has an upper end; a path first goes up, then
 //! down.
 
-use super::PathRule;
 use super::fabric::{Arc, Class, Fabric, Levels, NONE};
+use super::limits::PathRule;
 use super::minimal::Chooser;
 use crate::error::RouteError;
 use crate::network::ChannelId;

@@ -2,7 +2,7 @@
 //! order/degree (given the number of vertices and of edges at each: hosts that relay) and order/radix (given
 //! the number of hosts and the ports of a switch). Definitions and sources: `docs/internals/topologies.md`.
 //!
-//! The same seed and effort give the same graph on every machine.
+//! A seed and an effort give the same graph on every machine.
 
 mod anneal;
 mod distance;

@@ -7,5 +7,6 @@ pub mod cycles;
 pub mod hooks;
 pub mod links;
 pub mod records;
+pub mod ships;
 pub mod sizes;
 pub mod words;

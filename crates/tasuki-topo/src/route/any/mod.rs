@@ -9,8 +9,8 @@
 mod grow;
 mod span;
 
-use super::Limits;
 use super::fabric::{Fabric, Levels};
+use super::limits::Limits;
 use super::updown::spread;
 use crate::error::RouteError;
 use crate::tables::{Start, Tables};

@@ -7,9 +7,9 @@
 
 mod breaker;
 
-use super::Limits;
 use super::fabric::{Class, Fabric, Levels};
 use super::layers::Layers;
+use super::limits::Limits;
 use crate::error::RouteError;
 use crate::network::{ChannelId, HostId};
 use crate::tables::Tables;

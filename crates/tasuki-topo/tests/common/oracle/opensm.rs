@@ -32,8 +32,8 @@ impl OpenSm {
     }
 
     /// Tables by one of OpenSM's engines, and the number of virtual lanes that it says it needs. Up*/down*
-    /// gets the root that the definition in docs/internals/topologies.md gives; the roots that OpenSM looks for by
-    /// itself are those of fat trees.
+    /// gets the root that the definition in docs/internals/topologies.md gives; the roots that OpenSM looks
+    /// for by itself are those of fat trees.
     pub fn route(&self, net: &Network, engine: &str) -> (Tables, Option<u32>) {
         static RUNS: AtomicU32 = AtomicU32::new(0);
         let socket = format!("tasuki-{}-{}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed));
