@@ -208,7 +208,7 @@ mod tests {
         assert_eq!((one.low, one.high, one.confidence), (3.0, 3.0, 0.0));
     }
 
-    // The figures of the first two cases were printed by a run on a busy machine, as `18.88 x (0.05 to 37.71)`.
+    // A run on a busy machine printed the figures of the first case as `18.88 x (0.05 to 37.71)`.
     #[test]
     fn a_ratio_is_printed_only_where_the_pairs_decide_it() {
         let words = |ratios: &[f64]| {

@@ -21,7 +21,8 @@ pub fn draw_cluster(net: &Network, cluster: &Cluster, faults: &[&str]) -> Result
     drawn(net, Some(cluster), faults)
 }
 
-/// The picture of a network as SVG, with names, numbers of ports and rates; an error if the network is too large for one.
+/// The picture of a network as SVG, with names, numbers of ports and rates; an error if the network is too
+/// large for one.
 pub fn draw(net: &Network) -> Result<String, PlanningError> {
     drawn(net, None, &[])
 }
