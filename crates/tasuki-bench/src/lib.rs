@@ -14,6 +14,7 @@ pub mod load;
 pub mod machine;
 pub mod nas;
 mod once;
+mod others;
 mod output;
 pub mod plot;
 pub mod program;

@@ -4,11 +4,13 @@
 
 mod bars;
 mod curves;
+mod legend;
 mod lines;
 
 pub use lines::{Panel, lines};
 
 use crate::{Record, Unit};
+use legend::Legend;
 use plotters::{
     coord::Shift,
     prelude::*,
@@ -45,7 +47,6 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(90, 90, 90),
 ];
 const GRID: RGBColor = RGBColor(205, 205, 205);
-const FINE_GRID: RGBColor = RGBColor(238, 238, 238);
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
@@ -137,7 +138,12 @@ fn shorten(text: &str) -> String {
 fn draw(text: &mut String, test: &str, shape: &Shape<'_>, records: &[&Record]) -> Drawn {
     let rows = shape.networks.len().div_ceil(PANELS_PER_ROW);
     let columns = shape.networks.len().min(PANELS_PER_ROW);
-    let size = (PANEL.0 * columns as u32, PANEL.1 * rows as u32 + TITLE_HEIGHT + FOOT_HEIGHT);
+    let one_each = shape.networks.iter().all(|network| has_one_each(shape, network, records));
+    let entries = shape.labels.iter().map(|label| (label.clone(), shape.colour(label)));
+    // Bars have their names below them.
+    let legend = Legend::new(entries.filter(|_| !one_each), PANEL.0 * columns as u32);
+    let head = TITLE_HEIGHT + legend.height();
+    let size = (PANEL.0 * columns as u32, PANEL.1 * rows as u32 + head + FOOT_HEIGHT);
     let root = SVGBackend::with_string(text, size).into_drawing_area();
     root.fill(&WHITE)?;
     let better = match shape.unit {
@@ -152,8 +158,8 @@ fn draw(text: &mut String, test: &str, shape: &Shape<'_>, records: &[&Record]) -
         let at = (middle, (size.1 - FOOT_HEIGHT) as i32 + 13 + 16 * line);
         root.draw(&Text::new(foot.clone(), at, centred(11)))?;
     }
-    let body = root.margin(TITLE_HEIGHT, FOOT_HEIGHT, 0, 0);
-    let one_each = shape.networks.iter().all(|network| has_one_each(shape, network, records));
+    legend.draw(&root, TITLE_HEIGHT)?;
+    let body = root.margin(head, FOOT_HEIGHT, 0, 0);
     for (area, network) in body.split_evenly((rows, columns)).iter().zip(&shape.networks) {
         let here: Vec<&Record> = records.iter().filter(|r| r.network == *network).copied().collect();
         if one_each {
@@ -218,6 +224,7 @@ mod tests {
         let barrier = |stack, us| record(point("barrier", 0, "mesh", stack), &[&[us]]);
         let text = svg(&[barrier("open", 3.0), barrier("mpich", 5.0)]);
         assert!(text.contains("mpich") && !text.contains("message size"));
+        assert!(text.matches("<rect").count() >= 3, "the background and two bars: {text}");
     }
 
     #[test]

@@ -103,20 +103,9 @@ fn row(record: &Record, tails: bool, compare: bool, gain: Option<PairedRatio>) -
         figure(record.cpu_s_per_gb.map_or("-".into(), significant)),
     ]);
     if compare {
-        cells.push(word(&gain.map_or("-".into(), |gain| describe(&gain))));
+        cells.push(word(&gain.map_or("-".into(), |gain| gain.to_string())));
     }
     cells
-}
-
-/// A ratio as in `1.85 x (1.7 to 2.0)`; a `?` says that the pairs do not decide which of the two is better.
-pub(crate) fn describe(gain: &PairedRatio) -> String {
-    describe_range(gain.median, gain.interval.low, gain.interval.high, gain.is_decided())
-}
-
-/// The text of [`describe`] from the parts of a ratio.
-pub(crate) fn describe_range(gain: f64, low: f64, high: f64, decided: bool) -> String {
-    let doubt = if decided { "" } else { " ?" };
-    format!("{gain:.2} x ({low:.2} to {high:.2}){doubt}")
 }
 
 /// A figure as in `1.85 (1.70 to 2.01)`: the median, and the tenth and the ninetieth percentile.

@@ -213,7 +213,7 @@ impl Program {
             "run it alone: tasuki {}; if stages 1 to 3 find nothing, suspect memory and cooling",
             self.argv.join(" ")
         );
-        let part = Part::Way("all hosts".into());
+        let part = Part::Route("all hosts".into());
         let finding = Finding::new(4, Kind::BurnIn, part, says, advice).seen(said);
         Outcome { verdict: why.into(), finding: Some(finding) }
     }

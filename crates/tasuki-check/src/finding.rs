@@ -20,14 +20,14 @@ pub enum Part {
     /// A host as a whole.
     Host(String),
     /// The route between two hosts, if it cannot be told which of its parts is at fault.
-    Way(String),
+    Route(String),
 }
 
 impl Part {
     /// The part's name, without its kind.
     pub fn name(&self) -> &str {
         let (Self::Cable(name) | Self::Nic(name) | Self::Switch(name) | Self::Setting(name)) = self else {
-            let (Self::Memory(name) | Self::Host(name) | Self::Way(name)) = self else { return "" };
+            let (Self::Memory(name) | Self::Host(name) | Self::Route(name)) = self else { return "" };
             return name;
         };
         name
@@ -43,7 +43,7 @@ impl fmt::Display for Part {
             Self::Setting(_) => "host setting",
             Self::Memory(_) => "memory of",
             Self::Host(_) => "host",
-            Self::Way(_) => "way",
+            Self::Route(_) => "route",
         };
         write!(f, "{what} {}", self.name())
     }

@@ -12,9 +12,13 @@ use std::{
     process::ExitCode,
     time::{SystemTime, UNIX_EPOCH},
 };
-use tasuki_check::{Agents, BurnIn, BurnInOptions, Checker, Options, Report, expected_cluster, nas_kernels};
+use tasuki_check::{
+    Agents, BurnIn, BurnInOptions, Checker, Options, Report, expected_cluster, faults, nas_kernels,
+};
 use tasuki_cluster::Cluster;
 use tasuki_fleet::{Fleet, LabHosts};
+use tasuki_plan::picture::draw_cluster;
+use tasuki_topo::Network;
 
 /// Exit code when nothing could be checked.
 const UNKNOWN: u8 = 3;
@@ -31,9 +35,9 @@ pub fn agent() -> Result<ExitCode, Failure> {
 pub fn run(arguments: &CheckArgs) -> Result<ExitCode, Failure> {
     let unknown = |failure: Failure| failure.with_code(UNKNOWN);
     arguments.overwrite.check(arguments.report.as_deref()).map_err(unknown)?;
-    let report = check(arguments).map_err(unknown)?;
+    let (report, cluster) = check(arguments).map_err(unknown)?;
     if let Some(file) = &arguments.report {
-        std::fs::write(file, tasuki_check::page(&report))
+        std::fs::write(file, tasuki_check::page(&report, SystemTime::now(), &picture(&report, &cluster)))
             .map_err(|error| unknown(Failure::new(format!("cannot write {}: {error}", file.display()))))?;
     }
     if arguments.json {
@@ -44,7 +48,15 @@ pub fn run(arguments: &CheckArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(report.exit_code()))
 }
 
-fn check(arguments: &CheckArgs) -> Result<Report, Failure> {
+/// The cabling with the parts at fault marked; empty if it is too large for a picture.
+fn picture(report: &Report, cluster: &Cluster) -> String {
+    let net = Network::from_cluster(cluster).ok();
+    let drawn = net.and_then(|net| draw_cluster(&net, cluster, &faults(report)).ok());
+    drawn.unwrap_or_default()
+}
+
+/// Checks the hosts. Returns what was found, and the cluster that they should be.
+fn check(arguments: &CheckArgs) -> Result<(Report, Cluster), Failure> {
     // SAFETY: ignoring a signal installs no handler. It is ignored because a host whose agent has ended is
     // reported, and must not end the check; commands that are started have the default action again.
     unsafe { signal(Signal::SIGPIPE, SigHandler::SigIgn) }?;
@@ -88,7 +100,7 @@ fn check(arguments: &CheckArgs) -> Result<Report, Failure> {
         })?;
     }
     bar.finish_and_clear();
-    Ok(report)
+    Ok((report, cluster))
 }
 
 /// The hosts to check: a cluster file's, or a lab's, held against the file if both are named.

@@ -4,7 +4,7 @@ use crate::{
     Inventory, PlanningError, Ranked, TablesFile,
     cabling_list::{NO_RACK, cabling_list, labels, listed_ends},
     digits, measure_rows,
-    picture::{Page, Section, draw},
+    picture::{Page, Section, draw_cluster},
     write_file,
 };
 use std::{fs, path::Path};
@@ -35,7 +35,7 @@ pub fn write_folder(
             cabling_list(&one.cluster, one.moves.as_ref()),
         ),
         ("labels.csv", "labels for both ends of every cable", labels(&one.cluster)),
-        ("cabling.svg", "the picture", draw(&net)?),
+        ("cabling.svg", "the picture", draw_cluster(&net, &one.cluster, &[])?),
         ("index.html", "all of it as a page", page(one, &net, inventory)?.html()),
     ];
     let mut written = Vec::new();
@@ -65,7 +65,7 @@ fn page(one: &Ranked, net: &Network, inventory: &Inventory) -> Result<Page, Plan
     Ok(Page {
         title: format!("{}: {}", one.cluster.name, one.what),
         summary: format!("{} hosts with up to {} ports: {}.", inventory.hosts, inventory.nics, one.why),
-        picture: draw(net)?,
+        picture: draw_cluster(net, &one.cluster, &[])?,
         sections,
     })
 }

@@ -58,7 +58,7 @@ pub fn proposals(inventory: &Inventory) -> Result<Vec<Proposal>, PlanningError> 
 const WHY_FULL: &str = "every pair has a cable of its own; any cable or host may fail";
 const WHY_RING: &str = "two ports per host are enough; far hosts share the cables of those between";
 const WHY_TORUS: &str = "neighbours in a grid have cables of their own; others are relayed";
-const WHY_SEARCHED: &str = "the shortest ways found for so many ports, without a switch; hosts relay";
+const WHY_SEARCHED: &str = "the shortest routes found for so many ports, without a switch; hosts relay";
 const WHY_SWITCHED: &str = "no host relays; who loses a switch loses what was on it";
 const WHY_BESIDE: &str = "cables for those that have them, the switch for all others; either may fail";
 const WHY_GROUPS: &str = "cables inside a group; the switch joins the groups, and they are apart without it";

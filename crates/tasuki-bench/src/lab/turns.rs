@@ -1,6 +1,7 @@
 //! Everything in turn, so that what is compared is measured under the same conditions.
 
 use super::Session;
+use crate::others::Others;
 
 /// Takes a step with each of `all`, repetition by repetition (from 1). True if the session ended it before
 /// its end.
@@ -12,8 +13,10 @@ pub(super) fn in_turn<T>(
     name: impl Fn(&T) -> String,
     mut step: impl FnMut(&mut T, usize),
 ) -> bool {
+    let mut others = Others::default();
     session.progress.begin(title, (all.len() * repetitions) as u64);
     for repetition in 1..=repetitions {
+        others.watch();
         for one in all.iter_mut() {
             if session.is_interrupted() {
                 session.progress.finish();
@@ -25,6 +28,7 @@ pub(super) fn in_turn<T>(
         }
     }
     session.progress.finish();
+    others.warning().inspect(|warning| session.progress.note(warning));
     false
 }
 

@@ -251,10 +251,10 @@ mod tests {
     #[test]
     fn every_network_is_compared_with_the_first_with_the_step_before_and_with_one_host() {
         let report = report(&[
-            (SWITCH, 1, &[100.0, 100.0]),
-            (SWITCH, 4, &[10.0, 20.0]),
-            (CABLES, 4, &[30.0, 60.0]),
-            (DELAY_OFF, 4, &[60.0, 120.0]),
+            (SWITCH, 1, &[100.0, 100.0, 100.0]),
+            (SWITCH, 4, &[10.0, 20.0, 15.0]),
+            (CABLES, 4, &[30.0, 60.0, 45.0]),
+            (DELAY_OFF, 4, &[60.0, 120.0, 90.0]),
         ]);
         let records = report.records();
         let gains = |of: fn(&NasRecord) -> Option<&crate::nas::Against>| -> Vec<Option<f64>> {

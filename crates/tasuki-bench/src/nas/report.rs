@@ -50,6 +50,11 @@ impl NasReport {
         self.failures.push(failure);
     }
 
+    /// The runs that have failed.
+    pub fn failures(&self) -> &[FailedRun] {
+        &self.failures
+    }
+
     /// Whether every run ended and every result is right.
     pub fn is_good(&self) -> bool {
         self.failures.is_empty() && self.records().iter().all(|record| record.verified)
@@ -160,6 +165,7 @@ impl NasReport {
             .or_else(|| cross::published(case.kernel, &case.network, network));
         Some(Against {
             network: network.to_owned(),
+            ratio: gain,
             gain: gain.median,
             low: gain.interval.low,
             high: gain.interval.high,

@@ -1,7 +1,7 @@
-//! Plots of tests with one figure per stack: the stacks side by side, each with a dot for the median in a bar
-//! from p10 to p90.
+//! Plots of tests with one figure per stack: the stacks side by side, each with a bar up to the median and a
+//! line from p10 to p90. The axis is logarithmic, so that a bar's foot is no zero.
 
-use super::{Area, Drawn, FINE_GRID, GRID, Shape, axis_label};
+use super::{Area, Drawn, GRID, Shape, axis_label};
 use crate::Record;
 use plotters::{
     prelude::*,
@@ -23,7 +23,7 @@ pub(super) fn panel(area: &Area<'_>, network: &str, shape: &Shape<'_>, records: 
         .configure_mesh()
         .disable_x_mesh()
         .bold_line_style(GRID)
-        .light_line_style(FINE_GRID)
+        .light_line_style(TRANSPARENT)
         .x_labels(0)
         .y_desc(shape.unit.to_string())
         .y_label_formatter(&|value| axis_label(*value))
@@ -39,9 +39,10 @@ pub(super) fn panel(area: &Area<'_>, network: &str, shape: &Shape<'_>, records: 
         let base = area.get_base_pixel();
         area.draw(&Text::new(label.clone(), (below.0 - base.0, below.1 - base.1), names.clone()))?;
         let Some(record) = records.iter().find(|record| shape.label(record) == *label) else { continue };
-        let spread = [(x - HALF, record.p10), (x + HALF, record.p90)];
-        chart.draw_series([Rectangle::new(spread, colour.mix(0.25).filled())])?;
-        chart.draw_series([Circle::new((x, record.median), 4, colour.filled())])?;
+        let bar = [(x - HALF, shape.values.start), (x + HALF, record.median)];
+        chart.draw_series([Rectangle::new(bar, colour.mix(0.7).filled())])?;
+        let spread = [(x, record.p10), (x, record.p90)];
+        chart.draw_series([PathElement::new(spread, BLACK.stroke_width(2))])?;
         if let Some(ceiling) = &record.ceiling {
             let dash = [(x - 3.0 * HALF, ceiling.value), (x + 3.0 * HALF, ceiling.value)];
             chart.draw_series(DashedLineSeries::new(dash, 5, 4, BLACK.mix(0.7).stroke_width(1)))?;

@@ -1,7 +1,7 @@
 //! Plots of tests over message sizes: both axes logarithmic, one curve per stack.
 
-use super::{Area, Drawn, FINE_GRID, GRID, Shape, axis_label};
-use crate::{Record, Unit};
+use super::{Area, Drawn, GRID, Shape, axis_label};
+use crate::Record;
 use plotters::{coord::combinators::LogCoord, prelude::*};
 
 type Axes<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<LogCoord<f64>, LogCoord<f64>>>;
@@ -22,7 +22,7 @@ pub(super) fn panel(area: &Area<'_>, network: &str, shape: &Shape<'_>, records: 
     chart
         .configure_mesh()
         .bold_line_style(GRID)
-        .light_line_style(FINE_GRID)
+        .light_line_style(TRANSPARENT)
         .x_max_light_lines(1)
         .x_desc("message size, bytes")
         .y_desc(shape.unit.to_string())
@@ -36,27 +36,15 @@ pub(super) fn panel(area: &Area<'_>, network: &str, shape: &Shape<'_>, records: 
                 records.iter().filter(|r| shape.label(r) == *label).copied().collect();
             points.sort_by_key(|record| record.bytes);
             if !points.is_empty() {
-                draw(&mut chart, label, shape.colour(label), &points)?;
+                draw(&mut chart, shape.colour(label), &points)?;
             }
         }
     }
     limit(&mut chart, records)?;
-    // Times and rates both rise with the size, which leaves these corners free for the legend.
-    let corner = match shape.unit {
-        Unit::Microseconds => SeriesLabelPosition::UpperLeft,
-        Unit::MegabytesPerSecond | Unit::MegaOperations => SeriesLabelPosition::LowerRight,
-    };
-    chart
-        .configure_series_labels()
-        .position(corner)
-        .background_style(WHITE.mix(0.8))
-        .border_style(GRID)
-        .label_font(("sans-serif", 12))
-        .draw()?;
     Ok(())
 }
 
-fn band(chart: &mut Axes<'_, '_>, _label: &str, colour: RGBColor, points: &[&Record]) -> Drawn {
+fn band(chart: &mut Axes<'_, '_>, colour: RGBColor, points: &[&Record]) -> Drawn {
     let upper = points.iter().map(|record| (x(record), record.p90));
     let lower = points.iter().rev().map(|record| (x(record), record.p10));
     let band: Vec<(f64, f64)> = upper.chain(lower).collect();
@@ -69,12 +57,9 @@ fn band(chart: &mut Axes<'_, '_>, _label: &str, colour: RGBColor, points: &[&Rec
     Ok(())
 }
 
-fn curve(chart: &mut Axes<'_, '_>, label: &str, colour: RGBColor, points: &[&Record]) -> Drawn {
+fn curve(chart: &mut Axes<'_, '_>, colour: RGBColor, points: &[&Record]) -> Drawn {
     let medians = points.iter().map(|record| (x(record), record.median));
-    chart
-        .draw_series(LineSeries::new(medians.clone(), colour.stroke_width(2)))?
-        .label(label)
-        .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)));
+    chart.draw_series(LineSeries::new(medians.clone(), colour.stroke_width(2)))?;
     chart.draw_series(medians.map(|point| Circle::new(point, 3, colour.filled())))?;
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Plots with linear axes.
 
-use super::{COLOURS, Drawn, FINE_GRID, GRID, PlotError, axis_label};
+use super::legend::Legend;
+use super::{COLOURS, Drawn, GRID, PlotError, axis_label};
 use plotters::prelude::*;
 use std::ops::Range;
 
@@ -38,8 +39,14 @@ fn draw(text: &mut String, panels: &[Panel]) -> Drawn {
     let root = SVGBackend::with_string(text, size).into_drawing_area();
     root.fill(&WHITE)?;
     for (area, panel) in root.split_evenly((rows, columns)).iter().zip(panels) {
+        let entries = panel.curves.iter().enumerate();
+        let entries = entries.map(|(number, (name, _))| (name.clone(), COLOURS[number % COLOURS.len()]));
+        // The title names a single curve.
+        let legend = Legend::new(entries.filter(|_| panel.curves.len() > 1), SIZE.0);
+        let (legend_area, area) = area.split_vertically(legend.height());
+        legend.draw(&legend_area, 0)?;
         let points = || panel.curves.iter().flat_map(|(_, points)| points.iter().copied());
-        let mut chart = ChartBuilder::on(area)
+        let mut chart = ChartBuilder::on(&area)
             .caption(&panel.title, ("sans-serif", 15))
             .margin(10)
             .x_label_area_size(36)
@@ -48,7 +55,7 @@ fn draw(text: &mut String, panels: &[Panel]) -> Drawn {
         chart
             .configure_mesh()
             .bold_line_style(GRID)
-            .light_line_style(FINE_GRID)
+            .light_line_style(TRANSPARENT)
             .x_max_light_lines(1)
             .y_max_light_lines(1)
             .x_desc(panel.x.as_str())
@@ -56,22 +63,10 @@ fn draw(text: &mut String, panels: &[Panel]) -> Drawn {
             .x_label_formatter(&|value| axis_label(*value))
             .y_label_formatter(&|value| axis_label(*value))
             .draw()?;
-        for (number, (name, points)) in panel.curves.iter().enumerate() {
+        for (number, (_, points)) in panel.curves.iter().enumerate() {
             let colour = COLOURS[number % COLOURS.len()];
-            chart
-                .draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?
-                .label(name.as_str())
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)));
+            chart.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?;
             chart.draw_series(points.iter().map(|point| Circle::new(*point, 3, colour.filled())))?;
-        }
-        if panel.curves.len() > 1 {
-            chart
-                .configure_series_labels()
-                .position(SeriesLabelPosition::LowerRight)
-                .background_style(WHITE.mix(0.8))
-                .border_style(GRID)
-                .label_font(("sans-serif", 12))
-                .draw()?;
         }
     }
     root.present()?;

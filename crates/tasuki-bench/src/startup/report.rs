@@ -4,7 +4,7 @@ use super::{Phases, published};
 use crate::{
     FailedRun, Machine, ending,
     stats::{PairedRatio, Summary, median},
-    table::{describe, plain, significant},
+    table::{plain, significant},
 };
 use comfy_table::{Cell, CellAlignment, Table};
 use serde::Serialize;
@@ -223,7 +223,7 @@ fn row(record: &StartupRecord, gain: Option<PairedRatio>) -> Vec<Cell> {
         [median, p10, p90, launch_s, init_s, meeting_s, end_s].map(|value| figure(significant(value))),
     );
     cells.push(figure(record.published.map_or("-".into(), significant)));
-    cells.push(Cell::new(gain.map_or("-".into(), |gain| describe(&gain))));
+    cells.push(Cell::new(gain.map_or("-".into(), |gain| gain.to_string())));
     cells
 }
 

@@ -87,7 +87,7 @@ impl Checker<'_> {
                 findings.push(Finding::new(
                     3,
                     Kind::Content,
-                    Part::Way(format!("{from} - {}", name(host))),
+                    Part::Route(format!("{from} - {}", name(host))),
                     says,
                     advice,
                 ));
@@ -96,7 +96,7 @@ impl Checker<'_> {
                 let is_known = blamed.iter().any(|part| part.contains(&name(host)) || part.contains(peer));
                 if !is_known && !self.facts.is_empty() {
                     let says = format!("{} could not send to {peer}: {why}", name(host));
-                    let part = Part::Way(format!("{} - {peer}", name(host)));
+                    let part = Part::Route(format!("{} - {peer}", name(host)));
                     findings.push(Finding::new(
                         3,
                         Kind::Unreachable,

@@ -313,18 +313,18 @@ fn circles(plan: &AddressPlan, facts: &[Option<Facts>]) -> Vec<Vec<String>> {
             by_link.get(&route.hops.first()?.1?).copied()
         };
         for from in 0..plan.hosts.len() {
-            let mut way = vec![from];
-            while let Some(host) = next(way[way.len() - 1]).filter(|&host| host != to) {
-                if let Some(at) = way.iter().position(|&seen| seen == host) {
+            let mut passed = vec![from];
+            while let Some(host) = next(passed[passed.len() - 1]).filter(|&host| host != to) {
+                if let Some(at) = passed.iter().position(|&seen| seen == host) {
                     let circle: Vec<_> =
-                        way[at..].iter().map(|&host| plan.hosts[host].host.clone()).collect();
+                        passed[at..].iter().map(|&host| plan.hosts[host].host.clone()).collect();
                     let sorted = |circle: &[String]| circle.iter().cloned().collect::<BTreeSet<_>>();
                     if !circles.iter().any(|known| sorted(known) == sorted(&circle)) {
                         circles.push(circle);
                     }
                     break;
                 }
-                way.push(host);
+                passed.push(host);
             }
         }
     }

@@ -160,13 +160,13 @@ pub fn findings(cluster: &Cluster, confirmed: &[(Suspicion, Vec<Stream>)]) -> Ve
         let cable = cable_name(cluster, suspicion.nic);
         let (what, advice) = texts(suspicion.kind);
         let nic = cluster.nic_name(suspicion.nic);
-        let way = if suspicion.outwards { "from" } else { "to" };
+        let direction = if suspicion.outwards { "from" } else { "to" };
         let finding = by_cable.entry((cable.clone(), suspicion.kind)).or_insert_with(|| {
-            let says = format!("{what} {way} {nic} on the cable {cable}");
+            let says = format!("{what} {direction} {nic} on the cable {cable}");
             Finding::new(1, suspicion.kind, Part::Cable(cable), says, advice)
         });
         for stream in streams.iter().take(4) {
-            finding.evidence.push(format!("{way} {nic}: {}", stream.describe(suspicion.kind)));
+            finding.evidence.push(format!("{direction} {nic}: {}", stream.describe(suspicion.kind)));
         }
         if let Some(port) = port_of(cluster, suspicion.nic) {
             finding.evidence.push(format!("the cable leads to the switch port {port}"));

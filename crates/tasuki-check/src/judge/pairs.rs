@@ -72,7 +72,7 @@ pub fn judge(cluster: &Cluster, pairs: &[Pair], blamed: &[Finding]) -> Vec<Findi
             continue;
         }
         let [a, b] = pair.hosts.map(|host| cluster.host_of(host).name.as_str());
-        let part = || Part::Way(format!("{a} - {b}"));
+        let part = || Part::Route(format!("{a} - {b}"));
         let Some(latency) = pair.latency_us else {
             let says = format!("{a} and {b} cannot reach each other by their identity addresses");
             findings.push(Finding::new(
@@ -124,8 +124,8 @@ pub fn narrow(cluster: &Cluster, pairs: &[Pair], findings: &mut [Finding]) {
         let [rail] = &rails[..] else { continue };
         let ([cable], true) = (&rail.cables[..], rail.is_direct()) else { continue };
         let [a, b] = pair.hosts.map(|host| cluster.host_of(host).name.as_str());
-        let way = Part::Way(format!("{a} - {b}"));
-        let is_slow = |finding: &&mut Finding| finding.part == way && finding.says.contains("a stream has");
+        let route = Part::Route(format!("{a} - {b}"));
+        let is_slow = |finding: &&mut Finding| finding.part == route && finding.says.contains("a stream has");
         for finding in findings.iter_mut().filter(is_slow) {
             let ends = cluster.cable_of(*cable).ends.map(|end| cluster.end_name(end));
             (finding.kind, finding.part) = (Kind::Slow, Part::Cable(ends.join(" - ")));

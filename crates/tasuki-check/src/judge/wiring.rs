@@ -143,9 +143,9 @@ fn silent(
             (true, _) => format!("nothing passes: no carrier on the cable {cable}"),
             (_, true) => {
                 let (nic, outwards) = sides[0];
-                let way = if outwards { "from" } else { "to" };
+                let direction = if outwards { "from" } else { "to" };
                 format!(
-                    "nothing passes {way} {}, the other direction of the cable {cable} is well",
+                    "nothing passes {direction} {}, the other direction of the cable {cable} is well",
                     cluster.nic_name(nic)
                 )
             }

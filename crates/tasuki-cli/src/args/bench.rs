@@ -183,7 +183,7 @@ pub struct DemoArgs {
     /// Rate of the cables
     #[arg(long, default_value = "100M", value_parser = rate)]
     pub rate: Rate,
-    /// How often everything is repeated
-    #[arg(long, default_value_t = 2)]
+    /// How often everything is repeated; ratios need three
+    #[arg(long, default_value_t = 3)]
     pub repetitions: usize,
 }

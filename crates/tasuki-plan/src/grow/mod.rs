@@ -19,7 +19,7 @@ pub const GROW_STEPS: u64 = 3;
 
 const WHY_FEWEST: &str = "no way was found to move fewer cables and leave no host without its ports; new \
      hosts are cabled to each other where that saves a move";
-const WHY_GROWN: &str = "more cables are moved, for shorter ways";
+const WHY_GROWN: &str = "more cables are moved, for shorter routes";
 
 /// A part that cables lead to: a host or a switch, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

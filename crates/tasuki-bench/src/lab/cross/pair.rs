@@ -206,7 +206,7 @@ impl CrossReport {
                 })
             };
             let ratio = |own: &[f64], of_first: &[f64]| {
-                PairedRatio::of(own, of_first).map_or("-".into(), |ratio| format!("{:.2} x", ratio.median))
+                PairedRatio::of(own, of_first).map_or("-".into(), |ratio| ratio.brief())
             };
             shown.add_row([
                 format!("({})", row.setting.key),

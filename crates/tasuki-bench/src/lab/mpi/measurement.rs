@@ -8,6 +8,7 @@ use super::{
 use crate::{
     BenchError, Plan, Record, Report, Stack, TestPlan, TestSet,
     lab::{MpiAccess, Session, Testbed},
+    others::Others,
 };
 use std::{ops::ControlFlow, time::Duration};
 use tasuki_launch::{Provider, Transport};
@@ -81,15 +82,18 @@ impl Measurement<'_> {
             raw_seconds: self.seconds.max(RAW_SECONDS_MIN),
             mpis: self.mpis,
         };
+        let mut others = Others::default();
         let report = crate::run(&plan, &mut launch, &mut |progress| {
             match progress.done {
                 0 => session.progress.begin("bench", progress.total as u64),
                 _ => session.progress.advance(1),
             }
             session.progress.step(progress.step);
+            others.watch_before(progress.done * self.repetitions / progress.total);
             if session.is_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         session.progress.finish();
+        others.warning().inspect(|warning| session.progress.note(warning));
         Ok(report?)
     }
 }

@@ -180,6 +180,9 @@ impl Row {
 }
 
 fn in_words(ratio: &PairedRatio) -> String {
+    if ratio.is_undecided() {
+        return ratio.to_string();
+    }
     let unsure = if ratio.interval.confidence < 0.95 { " ?" } else { "" };
     format!("{:.3} ({:.3} to {:.3}){unsure}", ratio.median, ratio.interval.low, ratio.interval.high)
 }

@@ -1,7 +1,7 @@
 //! What is measured of kernels, and the record of its figures.
 
 use super::{Class, Kernel, cross::Statement};
-use crate::Unit;
+use crate::{Unit, stats::PairedRatio};
 use serde::Serialize;
 use std::fmt;
 
@@ -101,6 +101,9 @@ pub struct NasRecord {
 pub struct Against {
     /// The other network.
     pub network: String,
+    /// The ratio of the operations per second, which is printed.
+    #[serde(skip)]
+    pub ratio: PairedRatio,
     /// How many times as many operations per second it makes: median of the pairs of repetitions.
     pub gain: f64,
     /// Lower end of the interval for 95 %, or the smallest ratio if there are too few pairs for that.
@@ -118,7 +121,7 @@ pub struct Against {
 
 impl fmt::Display for Against {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&crate::table::describe_range(self.gain, self.low, self.high, self.decided))
+        fmt::Display::fmt(&self.ratio, f)
     }
 }
 

@@ -100,7 +100,7 @@ impl NasReport {
 
 fn row(record: &NasRecord, gain: Option<PairedRatio>) -> Vec<Cell> {
     let figure = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
-    let gain = gain.map_or("-".into(), |gain| crate::table::describe(&gain));
+    let gain = gain.map_or("-".into(), |gain| gain.to_string());
     vec![
         Cell::new(&record.kernel),
         Cell::new(&record.class),

@@ -4,7 +4,7 @@ use super::{Row, StripeReport, Use};
 use crate::{
     ending,
     stats::Summary,
-    table::{describe, plain, significant, with_spread},
+    table::{plain, significant, with_spread},
 };
 use comfy_table::{Cell, CellAlignment};
 use std::fmt::Write;
@@ -58,7 +58,7 @@ fn cells(row: &Row<'_>, several: bool) -> Vec<Cell> {
         word(case.quota_percent.map_or("fast".into(), |quota| format!("slow, {quota:.1} %"))),
         figure(row.mb_per_s.map(range)),
         figure(row.of_line.map(|share| percent(100.0 * share))),
-        word(row.against_one_nic.map_or("-".into(), |ratio| describe(&ratio))),
+        word(row.against_one_nic.map_or("-".into(), |ratio| ratio.to_string())),
         figure(row.sender_percent.map(spent)),
         figure(row.receiver_percent.map(spent)),
         figure(row.out_of_order_percent.map(share)),
