@@ -1,5 +1,5 @@
-//! `authenticate = true`: a job whose packets carry keyed tags, while somebody who owns the cable reads along and
-//! injects packets; and what happens where one end has no key.
+//! `authenticate = true`: a job whose packets carry keyed tags, while somebody who owns the cable reads along
+//! and injects packets; and jobs that a cluster with this setting refuses.
 
 mod support;
 
@@ -93,8 +93,8 @@ fn who_owns_the_cable_disturbs_a_job_without_a_key() {
     drop(job);
 }
 
-/// Jobs that are not authenticated are refused by a cluster whose file asks for it: over TCP, and when they are
-/// started without a key.
+/// Jobs that are not authenticated are refused by a cluster whose file asks for it: over TCP, and with
+/// something that is no key.
 #[test]
 fn a_cluster_that_authenticates_refuses_jobs_that_do_not() {
     let test = "a_cluster_that_authenticates_refuses_jobs_that_do_not";

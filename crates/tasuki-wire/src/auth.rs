@@ -131,7 +131,8 @@ fn halves(bytes: [u8; 16]) -> [u64; 2] {
 mod tests {
     use super::*;
 
-    // github.com/veorq/SipHash, vectors.h, vectors_sip128: key 00 to 0f, input 00, 01, 02... of so many bytes.
+    // github.com/veorq/SipHash, vectors.h, vectors_sip128: key 00 to 0f, input 00, 01, 02... of so many
+    // bytes.
     #[test]
     fn the_vectors_of_the_reference_implementation_hold() {
         let key: [u8; 16] = std::array::from_fn(|at| at as u8);

@@ -1,5 +1,5 @@
-//! Somebody who owns the cables: reads every packet, and injects, alters, cuts, splices, replays and holds back
-//! whatever it likes. It knows everything but the job's key. `TASUKI_PROTO_SEEDS=n` runs n seeds,
+//! Somebody who owns the cables: reads every packet, and injects, alters, cuts, splices, replays and holds
+//! back whatever it likes. It knows everything but the job's key. `TASUKI_PROTO_SEEDS=n` runs n seeds,
 //! `TASUKI_PROTO_SEED=s` replays one.
 
 use tasuki_proto::{Config, Event};
