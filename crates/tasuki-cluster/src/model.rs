@@ -34,6 +34,8 @@ pub struct Cluster {
     /// Whether a pair of hosts whose cables are all dead is led through other hosts (`tasuki watch`). The
     /// default is yes.
     pub fallback: bool,
+    /// Whether the packets of jobs carry keyed tags. The default is no.
+    pub authenticate: bool,
     /// Plain TCP and UDP over all NICs; `None`: every connection uses one NIC.
     pub striping: Option<Striping>,
     /// The receive-interrupt delay of NICs; `None`: the file has no such table.

@@ -28,6 +28,9 @@ pub struct RailTable {
     pub host: String,
     /// The host's identity address.
     pub identity: Ipv4Addr,
+    /// Programs need the key of their job, with which their packets are authenticated. Left out if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub authenticate: bool,
     /// The other hosts, by identity address.
     pub peers: BTreeMap<Ipv4Addr, RailPeer>,
 }
@@ -93,6 +96,7 @@ impl RailTable {
             version: VERSION,
             host: plan.hosts[index].host.clone(),
             identity: plan.hosts[index].identity,
+            authenticate: cluster.authenticate,
             peers: BTreeMap::new(),
         };
         let mut tables: Vec<Self> = (0..plan.hosts.len()).map(empty).collect();

@@ -49,6 +49,9 @@ impl Cluster {
         if !self.ssh.is_empty() {
             line(&mut text, format_args!("\n[ssh]\n{}", ssh_keys(&self.ssh).join("\n")));
         }
+        if self.authenticate {
+            line(&mut text, format_args!("\n[security]\nauthenticate = true"));
+        }
         if let Some(striping) = &self.striping {
             write_striping(&mut text, striping);
         }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 
+use tasuki_wire::{JobKey, Party, Secret};
+
 /// What others must know to reach an endpoint: where its host is, which of the host's endpoints it is, which
 /// incarnation, and the secret by which it accepts packets. Everything else follows by handshake.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -50,6 +52,11 @@ pub enum AddressError {
 /// do not understand each other learn it before the first packet.
 const MAGIC: u8 = 0x54;
 
+/// Bit of the incarnation: the endpoint has a key.
+//= docs/reference/wire.md#who-may-speak
+//# bit 0 of its incarnation is 1, and 0 if it has none.
+const KEYED: u64 = 1;
+
 impl Address {
     /// Size as bytes. Some MPIs keep addresses in buffers of 64.
     pub const LEN: usize = 48;
@@ -74,6 +81,37 @@ impl Address {
         put(&self.identity.octets());
         put(&self.secret);
         bytes
+    }
+
+    /// The address of an endpoint with this key, or without one, that is otherwise like `self`: it says so,
+    /// and proves the key.
+    pub(crate) fn with_key(self, key: Option<&JobKey>) -> Address {
+        let Some(key) = key else { return Address { incarnation: self.incarnation & !KEYED, ..self } };
+        let keyed = Address { incarnation: self.incarnation | KEYED, ..self };
+        let mut secret = self.secret;
+        secret[8..].copy_from_slice(&keyed.key_proof(key).to_le_bytes());
+        Address { secret, ..keyed }
+    }
+
+    /// Whether an endpoint with this key, or without one, can exchange packets with this endpoint; why not,
+    /// if it cannot.
+    pub(crate) fn check_key(&self, own: Option<&JobKey>) -> Result<(), &'static str> {
+        match (own, self.incarnation & KEYED != 0) {
+            (None, false) => Ok(()),
+            (None, true) => {
+                Err("its packets are authenticated, and this process has no key (TASUKI_JOB_KEY)")
+            }
+            (Some(_), false) => {
+                Err("this process authenticates its packets, and the peer has no key (TASUKI_JOB_KEY)")
+            }
+            (Some(own), true) if self.key_proof(own) == Secret(self.secret).proof() => Ok(()),
+            (Some(_), true) => Err("it has another key (TASUKI_JOB_KEY): it belongs to another job"),
+        }
+    }
+
+    fn key_proof(&self, key: &JobKey) -> u64 {
+        let party = Party { endpoint: self.endpoint, incarnation: self.incarnation };
+        key.address_proof(party, Secret(self.secret).token())
     }
 
     /// Reads what [`Address::to_bytes`] gave. Bytes behind it, as in a buffer of fixed size, must have been
@@ -145,6 +183,28 @@ impl FromStr for Address {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_tells_whether_its_endpoint_has_the_same_key() {
+        let plain = Address {
+            identity: Ipv6Addr::LOCALHOST,
+            port: 1,
+            endpoint: 2,
+            incarnation: 0x1234_5677,
+            secret: [9; 16],
+        };
+        let (a, b) = (JobKey([1; 16]), JobKey([2; 16]));
+        let keys = [None, Some(&a), Some(&b)];
+        for own in keys {
+            for theirs in keys {
+                let agree = plain.with_key(theirs).check_key(own).is_ok();
+                assert_eq!(agree, own == theirs, "{own:?} {theirs:?}");
+            }
+        }
+        // What ends the address in another place does not prove the key.
+        let moved = Address { endpoint: 3, ..plain.with_key(Some(&a)) };
+        assert!(moved.check_key(Some(&a)).is_err());
+    }
 
     #[test]
     fn bytes_and_text_say_the_same() {

@@ -53,6 +53,12 @@ pub enum OpenError {
         /// The identity address.
         identity: IpAddr,
     },
+    /// The cluster's file says `authenticate = true`, and this process has no key.
+    #[error(
+        "the processes of this cluster authenticate their packets (authenticate = true), and this one has no \
+         key: start it with `tasuki run`, or give all processes of the job the same TASUKI_JOB_KEY"
+    )]
+    NoKey,
     /// The sockets cannot be waited for.
     #[error("the sockets cannot be waited for: {0}; are descriptors left (ulimit -n)?")]
     Wait(std::io::Error),
@@ -76,12 +82,16 @@ pub(crate) struct Opened {
 /// Opens sockets and shared memory.
 pub(crate) fn open(options: &Options) -> Result<Opened, OpenError> {
     let rails = RailTable::load(options.rails.as_deref())?;
+    if rails.authenticate && options.job_key.is_none() {
+        return Err(OpenError::NoKey);
+    }
     let addresses = addresses();
     let identity = options.identity.or(rails.identity).unwrap_or_else(|| find_identity(&addresses));
     let links = bind_all(identity, &rails)?;
     let mut random = [0u8; 36];
     getrandom::fill(&mut random)?;
-    let address = new_address(identity, links[0].udp.local().port(), &random);
+    let port = links[0].udp.local().port();
+    let address = new_address(identity, port, &random).with_key(options.job_key.as_ref());
     let (clock, rendezvous) = (Clock::new(), open_rendezvous(options)?);
     let net = open_net(options, address, (links, rails, smallest_mtu(&addresses)), &random, &rendezvous)?;
     // Without shared memory (a full or missing /dev/shm) messages inside the host go in packets; `tasuki
@@ -125,12 +135,14 @@ fn message_config(options: &Options) -> Config {
 }
 
 fn open_rendezvous(options: &Options) -> Result<Rendezvous, OpenError> {
-    let streams = match options.framing {
+    // The bytes of streams and of length-coded bulk carry no tags.
+    let framing = if options.job_key.is_some() { Framing::Frames } else { options.framing };
+    let streams = match framing {
         Framing::Auto => Some(Streams::new(false)),
         Framing::Streams => Some(Streams::new(true)),
         Framing::Frames | Framing::Length => None,
     };
-    let bulk = match options.framing {
+    let bulk = match framing {
         Framing::Length => Some(Bulk::new().map_err(|error| OpenError::Wait(error.into()))?),
         Framing::Auto | Framing::Streams | Framing::Frames => None,
     };
@@ -159,7 +171,7 @@ fn open_net(
     let seed = u64::from_le_bytes(std::array::from_fn(|i| random[24 + i]));
     let fetches = rendezvous.fetches();
     Ok(Net::new(Parts {
-        host: Host { own, rails, routed_mtu, fetches },
+        host: Host { own, rails, routed_mtu, fetches, job_key: options.job_key },
         proto: Proto::new(local, proto_config(options), seed),
         links,
         opening,
@@ -173,7 +185,7 @@ fn open_net(
 }
 
 fn proto_config(options: &Options) -> tasuki_proto::Config {
-    let config = tasuki_proto::Config::default();
+    let config = tasuki_proto::Config { job_key: options.job_key, ..tasuki_proto::Config::default() };
     // Frames with a priority must be few, or they wait for each other.
     if options.priority.is_some() { config.raw_for_short_only() } else { config }
 }

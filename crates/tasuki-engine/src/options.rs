@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tasuki_msg::{Adaptive, AdaptiveConfig, Pacer, Window};
 use tasuki_tuning::{credit, leaving, raw_lanes};
+use tasuki_wire::JobKey;
 
 use crate::address::Address;
 use crate::net::static_rate::Receivers;
@@ -92,6 +93,9 @@ pub struct Options {
     pub rate: Rate,
     /// How long messages are framed.
     pub framing: Framing,
+    /// The key of the job. With a key every packet between hosts carries a keyed tag, packets without the
+    /// right one are dropped, and `framing` is [`Framing::Frames`].
+    pub job_key: Option<JobKey>,
     /// Number of peers among which credit is divided from the start.
     pub expected_peers: u32,
     /// Longest time that closing waits for the last acknowledgements.
@@ -123,6 +127,7 @@ impl Default for Options {
             peer_bytes: credit::PEER_MAX,
             rate: Rate::Adaptive,
             framing: Framing::Auto,
+            job_key: None,
             expected_peers: 1,
             linger: seconds(leaving::LINGER_S),
             stats: true,

@@ -42,6 +42,15 @@ pub enum RunError {
     /// The cluster has no plan of addresses.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// The cluster's file says `authenticate = true`, and TCP does not.
+    #[error(
+        "the cluster file says authenticate = true, and messages over TCP are not authenticated: take an MPI \
+         and options that use Tasuki (`tasuki doctor`), or set it to false"
+    )]
+    Unauthenticated,
+    /// The kernel gives no random numbers for the key of the job.
+    #[error("the kernel gives no random numbers for the key of the job: {0}")]
+    Random(#[from] getrandom::Error),
     /// There are no hosts.
     #[error("the lab has no hosts")]
     NoHosts,

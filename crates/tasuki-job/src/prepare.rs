@@ -13,6 +13,9 @@ use tasuki_fleet::Fleet;
 use tasuki_lab::{ExecRequest, Exit, Job as LabJob, Lab};
 use tasuki_launch::{Detected, Facts, Job, JobHost, LaunchCommand, Mpi, Placement, STOP_GRACE, Transport};
 
+/// The variable with the key of the job, which every endpoint reads.
+const JOB_KEY: &str = "TASUKI_JOB_KEY";
+
 /// A job as the user asks for it.
 #[derive(Clone, Debug)]
 pub struct JobRequest<'a> {
@@ -65,6 +68,9 @@ impl JobRequest<'_> {
         let mut job = job_of(cluster, facts, self.ranks, detected, transport, self.folder.clone());
         job.placement = self.placement;
         job.env.extend(exports(self.exports)?);
+        if cluster.authenticate {
+            authenticate(&mut job)?;
+        }
         let mut share = shared_paths(&detected.mpi, detected, transport);
         share.extend(std::env::var_os("TASUKI_RAILS").map(PathBuf::from));
         let over_tasuki = matches!(transport, Transport::Tasuki(_));
@@ -109,6 +115,21 @@ impl PreparedJob {
         lab.share(&request)?;
         Ok(lab.run(request, Some(STOP_GRACE))?)
     }
+}
+
+/// Draws a key for a job, unless the user has given one. It reaches the ranks in their environment, of which
+/// launchers name the variable alone on command lines.
+fn authenticate(job: &mut Job) -> Result<(), RunError> {
+    if job.transport == Transport::Tcp {
+        return Err(RunError::Unauthenticated);
+    }
+    if job.env.iter().any(|(name, _)| name == JOB_KEY) {
+        return Ok(());
+    }
+    let mut key = [0; 16];
+    getrandom::fill(&mut key)?;
+    job.env.push((JOB_KEY.into(), format!("{:032x}", u128::from_be_bytes(key)).into()));
+    Ok(())
 }
 
 /// A job of these ranks on all hosts of a cluster.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tasuki_tuning::{ack, leaving, loss, pacing, packets, rails};
+use tasuki_wire::JobKey;
 
 /// Times and limits that hold for all connections of an endpoint.
 #[derive(Clone, Debug)]
@@ -72,6 +73,9 @@ pub struct Config {
     pub max_connections: usize,
     /// Longest time that a connection stays in the closing state and answers its peer.
     pub closing_timeout: Duration,
+    /// The key of the job, if packets carry keyed tags: all packets that are sent have one, and packets
+    /// without the right one are dropped.
+    pub job_key: Option<JobKey>,
 }
 
 impl Default for Config {
@@ -103,6 +107,7 @@ impl Default for Config {
             max_gaps: packets::GAPS_MAX,
             max_connections: packets::CONNECTIONS_MAX,
             closing_timeout: leaving::CLOSING_MAX,
+            job_key: None,
         }
     }
 }

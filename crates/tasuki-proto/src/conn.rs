@@ -11,6 +11,7 @@ use crate::deferred_ack::DeferredAck;
 use crate::event::Event;
 use crate::ids::{ConnId, Local, Remote};
 use crate::interval::IntervalSet;
+use crate::keys::Keys;
 use crate::outbox::Outbox;
 use crate::path::Path;
 use crate::time::Time;
@@ -29,6 +30,8 @@ pub(crate) struct Context<'a> {
 pub(crate) struct Conn {
     pub id: ConnId,
     pub remote: Remote,
+    /// The keys of its packets; `None`: packets carry no tags.
+    pub keys: Option<Keys>,
     /// This side's name for the connection: the peer puts it into its packets.
     pub name: u32,
     /// The peer's name for the connection, which goes into packets to it; 0 until its greeting has come.
@@ -105,10 +108,11 @@ pub(crate) struct Conn {
 pub(crate) const FIRST_CHANGE: u64 = 1;
 
 impl Conn {
-    pub fn new(id: ConnId, remote: Remote, own: &[Rail], config: &Config) -> Conn {
+    pub fn new(id: ConnId, remote: Remote, own: &[Rail], local: &Local, config: &Config) -> Conn {
         let mut conn = Conn {
             id,
             remote,
+            keys: config.job_key.as_ref().map(|job| Keys::new(job, local, &remote)),
             name: (id.generation & 0xffff) << 16 | (id.index + 1),
             peer_name: 0,
             peer_knows: false,

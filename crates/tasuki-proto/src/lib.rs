@@ -20,6 +20,7 @@ mod event;
 mod fast_path;
 mod ids;
 mod interval;
+mod keys;
 mod outbox;
 mod pack;
 mod path;

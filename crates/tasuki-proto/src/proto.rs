@@ -64,8 +64,8 @@ impl Proto {
         let mut random = Random::new(seed);
         Proto {
             local,
+            table: Table::new(random.next_u64() as u32, config.job_key.is_some()),
             config,
-            table: Table::new(random.next_u64() as u32),
             drops: Drops::new(),
             events: VecDeque::new(),
             random,
@@ -99,7 +99,7 @@ impl Proto {
             return id;
         };
         self.now = now;
-        self.table.insert(Conn::new(id, remote, rails, &self.config), true);
+        self.table.insert(Conn::new(id, remote, rails, &self.local, &self.config), true);
         id
     }
 
@@ -248,7 +248,8 @@ impl Proto {
     /// Largest payload of a Start, bytes, with which a packet passes every rail. It is the same for all
     /// connections at all times, because no larger packet is known to pass a rail before it was tried.
     pub fn start_room(&self, _conn: ConnId) -> usize {
-        floor_len(tasuki_wire::Lane::Udp) - tasuki_wire::HEADER_LEN - Start::HEAD_MAX
+        let tag = if self.config.job_key.is_some() { tasuki_wire::TAG_LEN } else { 0 };
+        floor_len(tasuki_wire::Lane::Udp) - tasuki_wire::HEADER_LEN - Start::HEAD_MAX - tag
     }
 
     /// Whether everything has been acknowledged in both directions. Also true for a connection that is closed

@@ -22,14 +22,19 @@ pub(crate) struct Table {
     free: Vec<u32>,
     by_peer: HashMap<(u32, u64), ConnId>,
     ended: VecDeque<Ended>,
+    /// Connections whose hellos were refused; only those of an endpoint that remembers all.
+    refused: VecDeque<Ended>,
+    /// All connections that have ended or were refused are remembered, not the last ones alone: a hello of
+    /// such a connection that somebody has recorded must never begin it anew.
+    remembers_all: bool,
     serial: u32,
 }
 
 impl Table {
     /// `serial` is where names begin: at random, so that the names that an earlier process at the same
-    /// address has given mean nothing.
-    pub fn new(serial: u32) -> Table {
-        Table { serial, ..Table::default() }
+    /// address has given mean nothing. If `remembers_all`, 16 bytes are kept of each connection that ends.
+    pub fn new(serial: u32, remembers_all: bool) -> Table {
+        Table { serial, remembers_all, ..Table::default() }
     }
 
     /// The id for the next connection; `None` if there are `most` already.
@@ -69,9 +74,13 @@ impl Table {
         }
         if conn.peer_name != 0 && !conn.is_refusal {
             self.ended.push_back((peer.0, peer.1, conn.peer_name));
-            if self.ended.len() > packets::ENDED_MAX {
+            if self.ended.len() > packets::ENDED_MAX && !self.remembers_all {
                 self.ended.pop_front();
             }
+        }
+        let refused = (peer.0, peer.1, conn.peer_name);
+        if conn.is_refusal && self.remembers_all && !self.has_refused(refused) {
+            self.refused.push_back(refused);
         }
         Some(conn)
     }
@@ -94,6 +103,11 @@ impl Table {
 
     pub fn find(&self, endpoint: u32, incarnation: u64) -> Option<ConnId> {
         self.by_peer.get(&(endpoint, incarnation)).copied()
+    }
+
+    /// Whether a hello of this connection was refused, as far as that is remembered.
+    pub fn has_refused(&self, refused: Ended) -> bool {
+        self.refused.contains(&refused)
     }
 
     pub fn has_ended(&self, ended: Ended) -> bool {

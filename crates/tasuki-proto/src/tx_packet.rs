@@ -44,7 +44,10 @@ impl Conn {
             token: self.remote.secret.token(),
         };
         let len = packet.len().min(most);
-        let builder = PacketBuilder::new(&mut packet[..len], header).ok()?;
+        let mut builder = PacketBuilder::new(&mut packet[..len], header).ok()?;
+        if self.keys.is_some() {
+            builder = builder.with_tag().ok()?;
+        }
         Some((builder, TxPacket { path: at, says: Says::default(), acknowledges: 0 }))
     }
 
@@ -102,7 +105,11 @@ impl Conn {
         tx: TxPacket,
         cx: &mut Context<'_>,
     ) -> Option<Transmit> {
-        let len = builder.finish().ok()?;
+        let finished = match &self.keys {
+            None => builder.finish(),
+            Some(keys) => builder.finish_tagged(&keys.tx),
+        };
+        let len = finished.ok()?;
         let path = &mut self.paths[tx.path];
         let tracked = path.sent.added() > 0 || tx.says != Says::default();
         path.sent.push(Sent {

@@ -1,11 +1,12 @@
 //! Emitting packets: frames are written one behind the other into the caller's buffer, and the header at the
 //! end.
 
+use crate::auth::PacketKey;
 use crate::cursor::Writer;
 use crate::emit_error::EmitError;
 use crate::frame::Frame;
-use crate::header::{CHECKSUM_OFFSET, Header, checksum};
-use crate::limits::{HEADER_LEN, MAX_PACKET_LEN};
+use crate::header::{CHECKSUM_OFFSET, FLAG_TAG, FLAGS_OFFSET, Header, checksum};
+use crate::limits::{HEADER_LEN, MAX_PACKET_LEN, TAG_LEN};
 
 /// A packet under construction, in a buffer of the caller whose size is the largest packet of the rail.
 ///
@@ -30,6 +31,8 @@ pub struct PacketBuilder<'a> {
     buffer: &'a mut [u8],
     header: Header,
     len: usize,
+    /// Bytes that are kept free for the tag: [`TAG_LEN`], or 0 if the packet gets none.
+    tail: usize,
 }
 
 impl<'a> PacketBuilder<'a> {
@@ -41,17 +44,27 @@ impl<'a> PacketBuilder<'a> {
             return Err(EmitError::Buffer);
         }
         header.check()?;
-        Ok(PacketBuilder { buffer, header, len: HEADER_LEN })
+        Ok(PacketBuilder { buffer, header, len: HEADER_LEN, tail: 0 })
+    }
+
+    /// Keeps room for a tag: the packet is to be completed by [`PacketBuilder::finish_tagged`]. Fails if the
+    /// buffer cannot hold header and tag.
+    pub fn with_tag(mut self) -> Result<PacketBuilder<'a>, EmitError> {
+        if self.buffer.len() < self.len + TAG_LEN {
+            return Err(EmitError::Buffer);
+        }
+        self.tail = TAG_LEN;
+        Ok(self)
     }
 
     /// Bytes that are left for frames.
     pub fn room(&self) -> usize {
-        self.buffer.len() - self.len
+        self.buffer.len() - self.len - self.tail
     }
 
-    /// Bytes of the packet so far, header included.
+    /// Bytes of the packet so far, header and tag included.
     pub fn len(&self) -> usize {
-        self.len
+        self.len + self.tail
     }
 
     /// Whether the packet has no frame yet.
@@ -87,16 +100,34 @@ impl<'a> PacketBuilder<'a> {
         Ok(&mut place[head..need])
     }
 
-    /// Fills the packet up with padding to `len` bytes, header included; has no effect if it is that long
-    /// already.
+    /// Fills the packet up with padding to `len` bytes, header and tag included; has no effect if it is
+    /// that long already.
     pub fn pad_to(&mut self, len: usize) -> Result<(), EmitError> {
-        match len.saturating_sub(self.len) {
+        match len.saturating_sub(self.len()) {
             0 => Ok(()),
             missing => self.push(&Frame::Padding(missing)),
         }
     }
 
-    /// Completes the packet and returns its length, bytes.
+    /// Completes the packet, whose tag is made with this key, and returns its length, bytes.
+    pub fn finish_tagged(self, key: &PacketKey) -> Result<usize, EmitError> {
+        if self.is_empty() {
+            return Err(EmitError::Empty);
+        }
+        let (len, tagged) = (self.len, self.len + TAG_LEN);
+        let packet = self.buffer.get_mut(..tagged).ok_or(EmitError::Buffer)?;
+        let head = packet.first_chunk_mut().ok_or(EmitError::Buffer)?;
+        // The length fits into a u16, because `new` has bounded the buffer by MAX_PACKET_LEN.
+        self.header.write(head, tagged as u16)?;
+        packet[FLAGS_OFFSET] |= FLAG_TAG;
+        let tag = key.tag(&packet[..len]);
+        packet[len..].copy_from_slice(&tag);
+        let sum = checksum(packet).to_le_bytes();
+        packet[CHECKSUM_OFFSET..HEADER_LEN].copy_from_slice(&sum);
+        Ok(tagged)
+    }
+
+    /// Completes the packet, without a tag, and returns its length, bytes.
     pub fn finish(self) -> Result<usize, EmitError> {
         if self.is_empty() {
             return Err(EmitError::Empty);

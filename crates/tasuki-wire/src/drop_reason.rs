@@ -42,7 +42,8 @@ reasons! {
     Checksum "checksum";
     /// The packet has a reserved flag.
     Flags "flags";
-    /// The packet has a keyed tag, for which there is no key.
+    /// The packet has a keyed tag and there is no key for it, or it has a wrong tag, or none where there is a
+    /// key.
     Tag "tag";
     /// The packet's header names a reserved lane.
     Path "path";

@@ -12,6 +12,8 @@ pub const MAGIC: u8 = 0x54;
 pub const VERSION: u8 = 1;
 /// Offset of the addressee's endpoint id in a packet, bytes: for socket filters, which look at nothing else.
 pub const ENDPOINT_OFFSET: usize = 12;
+/// Offset of the flags in a packet, bytes.
+pub(crate) const FLAGS_OFFSET: usize = 2;
 /// Offset of the checksum in a packet, bytes.
 pub(crate) const CHECKSUM_OFFSET: usize = 28;
 /// Flag: the packet ends in a tag.

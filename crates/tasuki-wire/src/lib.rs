@@ -8,6 +8,7 @@
 #![deny(unsafe_code)]
 
 mod ack;
+mod auth;
 mod brief;
 mod builder;
 mod cable;
@@ -25,6 +26,7 @@ mod packet;
 mod rails;
 
 pub use ack::{Ack, Run, Runs};
+pub use auth::{JobKey, KeyError, PacketKey, Party};
 pub use brief::Brief;
 pub use builder::PacketBuilder;
 pub use cable::{CABLE_ETHERTYPE, CABLE_HEAD_LEN, CableHello, CableKind, CableNic, CableProbe, CableState};
@@ -40,5 +42,5 @@ pub use limits::{
     TAG_LEN,
 };
 pub use message::{Control, Data, Mark, Start};
-pub use packet::Packet;
+pub use packet::{Packet, Tagged};
 pub use rails::{Lanes, Rail, RailList, Rails};

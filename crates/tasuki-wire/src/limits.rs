@@ -10,9 +10,9 @@ pub const HEADER_LEN: usize = 32;
 //# frames have the type 0x88B5
 pub const ETHERTYPE: u16 = 0x88b5;
 
-/// Size of the optional tag, bytes.
+/// Size of the tag that every packet of a job with a key ends in, bytes.
 //= docs/reference/wire.md#who-may-speak
-//# flag bit 0 reserves the last 16 bytes of the packet
+//# flag bit 0 is set in every packet, and its last 16 bytes are a keyed tag.
 pub const TAG_LEN: usize = 16;
 
 /// Largest packet that the length field can hold, bytes.

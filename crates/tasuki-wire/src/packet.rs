@@ -2,12 +2,13 @@
 
 use tasuki_tuning::packets;
 
+use crate::auth::PacketKey;
 use crate::cursor::Reader;
 use crate::drop_reason::DropReason;
 use crate::frame::Frame;
 use crate::header::{FLAG_TAG, Header, RawHeader, checksum};
 use crate::ids::Path;
-use crate::limits::HEADER_LEN;
+use crate::limits::{HEADER_LEN, TAG_LEN};
 
 /// A packet that is well-formed from its first byte to its last.
 #[derive(Clone, Copy, Debug)]
@@ -21,30 +22,77 @@ pub struct Packet<'a> {
     rest: &'a [u8],
 }
 
+/// A well-formed packet with a tag that is not verified yet, so that nothing of it may be believed.
+#[derive(Clone, Copy, Debug)]
+pub struct Tagged<'a> {
+    packet: Packet<'a>,
+    untagged: &'a [u8],
+    tag: &'a [u8; TAG_LEN],
+}
+
+impl<'a> Tagged<'a> {
+    /// Checks what came as one Ethernet payload or UDP datagram at a receiver that has a key. Fails for the
+    /// reasons of [`Packet::parse`], and as [`DropReason::Tag`] for a packet without a tag.
+    pub fn parse(datagram: &'a [u8]) -> Result<Tagged<'a>, DropReason> {
+        let (raw, packet) = checked(datagram)?;
+        //= docs/reference/wire.md#who-may-speak
+        //# A receiver that has a key must drop a packet without a tag
+        if raw.flags & FLAG_TAG == 0 {
+            return Err(DropReason::Tag);
+        }
+        let (untagged, tag) = packet.split_last_chunk().ok_or(DropReason::Tag)?;
+        let frames = untagged.get(HEADER_LEN..).ok_or(DropReason::Tag)?;
+        Ok(Tagged { packet: Packet::of(&raw, frames)?, untagged, tag })
+    }
+
+    /// The packet, of which nothing may be believed but what it takes to find the key.
+    pub fn unverified(&self) -> &Packet<'a> {
+        &self.packet
+    }
+
+    /// The packet, if its tag was made with this key.
+    pub fn verify(&self, key: &PacketKey) -> Result<&Packet<'a>, DropReason> {
+        if key.verify(self.untagged, self.tag) { Ok(&self.packet) } else { Err(DropReason::Tag) }
+    }
+}
+
+/// The header and the bytes of a packet whose length and checksum are right, and whose flags are known.
+fn checked(datagram: &[u8]) -> Result<(RawHeader, &[u8]), DropReason> {
+    let raw = RawHeader::read(datagram)?;
+    //= docs/reference/wire.md#carriage
+    //# a receiver must ignore the bytes after the packet's own length.
+    let packet = datagram.get(..usize::from(raw.length)).ok_or(DropReason::Length)?;
+    if packet.len() < HEADER_LEN {
+        return Err(DropReason::Length);
+    }
+    if checksum(packet) != raw.checksum {
+        return Err(DropReason::Checksum);
+    }
+    if raw.flags & !FLAG_TAG != 0 {
+        return Err(DropReason::Flags);
+    }
+    Ok((raw, packet))
+}
+
 impl<'a> Packet<'a> {
-    /// Checks what came as one Ethernet payload or UDP datagram. Everything else that a receiver tests needs
+    /// Checks what came as one Ethernet payload or UDP datagram at a receiver without a key. Everything else that a receiver tests needs
     /// its state: [`Header::check_destination`], [`crate::Greeting::check`], the peer's name and the packet
     /// number.
     //= docs/reference/wire.md#malformed-input
     //# The reasons up to `handshake` need nothing but the packet.
     pub fn parse(datagram: &'a [u8]) -> Result<Packet<'a>, DropReason> {
-        let raw = RawHeader::read(datagram)?;
-        //= docs/reference/wire.md#carriage
-        //# a receiver must ignore the bytes after the packet's own length.
-        let packet = datagram.get(..usize::from(raw.length)).ok_or(DropReason::Length)?;
-        let frames = packet.get(HEADER_LEN..).ok_or(DropReason::Length)?;
-        if checksum(packet) != raw.checksum {
-            return Err(DropReason::Checksum);
-        }
-        if raw.flags & !FLAG_TAG != 0 {
-            return Err(DropReason::Flags);
-        }
+        let (raw, packet) = checked(datagram)?;
         //= docs/reference/wire.md#who-may-speak
         //# a receiver that has
         //# no key must drop a packet with a tag.
         if raw.flags & FLAG_TAG != 0 {
             return Err(DropReason::Tag);
         }
+        Packet::of(&raw, &packet[HEADER_LEN..])
+    }
+
+    /// The packet with this header and these frames, if they are well-formed.
+    fn of(raw: &RawHeader, frames: &'a [u8]) -> Result<Packet<'a>, DropReason> {
         let path = Path::from_byte(raw.path).ok_or(DropReason::Path)?;
         let (number, endpoint, peer, token) = (raw.number, raw.endpoint, raw.peer, raw.token);
         let header = Header { path, number, endpoint, peer, token };

@@ -5,7 +5,7 @@ mod text;
 
 use crate::{args::InfoArgs, failure::Failure, output};
 use std::process::ExitCode;
-use tasuki_tuning::variables::{Variable, variables};
+use tasuki_tuning::variables::{JOB_KEY, Variable, variables};
 use tasuki_tuning::{Constant, constants, groups, near};
 
 /// What is to be printed.
@@ -50,7 +50,10 @@ fn choose(arguments: &InfoArgs) -> Result<Chosen, Failure> {
 
 /// What a variable is set to in the environment of this command.
 fn value_here(variable: &Variable) -> Option<String> {
-    std::env::var_os(variable.name).map(|value| value.to_string_lossy().into_owned())
+    let value = std::env::var_os(variable.name)?;
+    // A secret is not printed.
+    let hidden = variable.name == JOB_KEY.name;
+    Some(if hidden { "(set)".to_owned() } else { value.to_string_lossy().into_owned() })
 }
 
 /// Whether a name is that of the constant or of its group.

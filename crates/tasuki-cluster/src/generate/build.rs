@@ -21,6 +21,7 @@ impl ClusterBuilder {
             source: None,
             addressing: Addressing::default(),
             fallback: true,
+            authenticate: false,
             striping: None,
             tune: None,
             ssh: SshOptions::default(),

@@ -83,7 +83,7 @@ struct Defaults {
 
 /// Reads the tables of a file.
 pub(super) fn read(file: &Spanned<DeTable<'_>>, findings: &Findings) -> Document {
-    let known = ["cluster", "defaults", "ssh", "striping", "tune", "host", "switch", "cable"];
+    let known = ["cluster", "defaults", "ssh", "security", "striping", "tune", "host", "switch", "cable"];
     let root = Fields::new(file.get_ref(), 0..0, "", &known, findings);
     let mut marks = Marks::default();
     let (name, addressing, fallback) = read_cluster(&root, &mut marks, findings);
@@ -94,6 +94,7 @@ pub(super) fn read(file: &Spanned<DeTable<'_>>, findings: &Findings) -> Document
         source: None,
         addressing,
         fallback,
+        authenticate: read_security(&root, findings),
         striping: read_striping(&root, &mut marks, findings),
         tune: read_tune(&root, &mut marks, findings),
         ssh: read_ssh(&root, "ssh", findings),
@@ -161,6 +162,13 @@ fn read_defaults(root: &Fields<'_, '_>, findings: &Findings) -> Defaults {
         defaults.cores = fields.count("cores", CORES).map(Spanned::into_inner);
     }
     defaults
+}
+
+/// Reads `[security]`: whether packets carry keyed tags.
+fn read_security(root: &Fields<'_, '_>, findings: &Findings) -> bool {
+    let table = root.get("security");
+    let fields = table.and_then(|value| Fields::of(value, "security", &["authenticate"], findings));
+    fields.and_then(|fields| fields.boolean("authenticate")).unwrap_or(false)
 }
 
 fn read_striping(root: &Fields<'_, '_>, marks: &mut Marks, findings: &Findings) -> Option<Striping> {

@@ -65,6 +65,7 @@ impl Recipe {
             source: None,
             addressing: Addressing::default(),
             fallback: true,
+            authenticate: self.relay.len() % 2 == 1,
             striping: None,
             tune: None,
             ssh: SshOptions::default(),

@@ -53,6 +53,10 @@ impl Engine {
             self.set_route(peer, Route::Loopback);
             return self.messages.set_options(id, PeerOptions { inline_max: u64::MAX, pull: false });
         }
+        if let Err(reason) = self.net.check_key(&address) {
+            tell_user(&format!("{address}: {reason}"));
+            return self.fail_peer(peer, reason.to_owned());
+        }
         match self.shm.connect(peer, &address) {
             Ok((inline_max, pull)) => {
                 self.set_route(peer, Route::Shm);

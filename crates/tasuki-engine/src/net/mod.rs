@@ -108,6 +108,10 @@ impl Net {
         &mut self.links
     }
 
+    pub fn check_key(&self, peer: &Address) -> Result<(), &'static str> {
+        peer.check_key(self.host.job_key.as_ref())
+    }
+
     pub fn rails(&self) -> &RailTable {
         &self.host.rails
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use tasuki_link::Mac;
-use tasuki_wire::{Lane, Lanes};
+use tasuki_wire::{JobKey, Lane, Lanes};
 
 use crate::address::Address;
 
@@ -53,6 +53,9 @@ struct PeerHost {
 struct File {
     version: u32,
     identity: IpAddr,
+    /// Endpoints of this host need the key of their job.
+    #[serde(default)]
+    authenticate: bool,
     #[serde(default)]
     peers: HashMap<IpAddr, PeerHost>,
 }
@@ -62,6 +65,8 @@ struct File {
 pub(crate) struct RailTable {
     /// Identity address of this host, if the file says.
     pub identity: Option<IpAddr>,
+    /// Endpoints need the key of their job.
+    pub authenticate: bool,
     peers: HashMap<Ipv6Addr, Vec<Rail>>,
 }
 
@@ -118,7 +123,7 @@ impl RailTable {
             }
             peers.insert(mapped(host), rails);
         }
-        Ok(RailTable { identity: Some(file.identity), peers })
+        Ok(RailTable { identity: Some(file.identity), authenticate: file.authenticate, peers })
     }
 
     /// Rails to the host with this identity, in ascending order of their numbers.
@@ -172,6 +177,8 @@ pub(crate) struct Host {
     pub routed_mtu: u16,
     /// Whether long messages may be fetched by length-coded bulk or by stream.
     pub fetches: bool,
+    /// The key of the job, if packets carry keyed tags.
+    pub job_key: Option<JobKey>,
 }
 
 impl Host {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use tasuki_tuning::credit;
 use tasuki_tuning::variables::{self, Values, Variable};
+use tasuki_wire::JobKey;
 
 use super::{Framing, Lanes, Options, Rate, SenderCopies, mebibytes, seconds};
 
@@ -65,6 +66,12 @@ impl<G: Fn(&'static str) -> Option<String>> Environment<G> {
         self.choose(variable, [false, true])
     }
 
+    /// The key of the job. A value that is none is not repeated in the error, because it may be nearly one.
+    fn job_key(&self) -> Result<Option<JobKey>, VariableError> {
+        let hide = |error| VariableError { value: "...".to_owned(), ..error };
+        self.read(&variables::JOB_KEY, |value| value.parse().ok()).map_err(hide)
+    }
+
     fn number(&self, variable: &Variable) -> Result<Option<u32>, VariableError> {
         self.read(variable, |value| value.parse().ok())
     }
@@ -114,6 +121,7 @@ impl Options {
             priority,
             rate: rate.unwrap_or(default.rate),
             framing: framing.unwrap_or(default.framing),
+            job_key: env.job_key()?,
             broker,
             ring_bytes: env.number(&variables::RINGS)?.map_or(default.ring_bytes, mebibytes),
             linger: env.number(&variables::LINGER)?.map_or(default.linger, seconds),
@@ -142,6 +150,13 @@ mod tests {
         assert_eq!(
             one("TASUKI_LANES", "raw").unwrap_err().to_string(),
             "TASUKI_LANES=raw: must be udp or raw,udp"
+        );
+        let key = "000102030405060708090a0b0c0d0e0f";
+        assert_eq!(one("TASUKI_JOB_KEY", key).unwrap().job_key, key.parse().ok());
+        assert_eq!(one("TASUKI_JOB_KEY", "").unwrap().job_key, None);
+        assert_eq!(
+            one("TASUKI_JOB_KEY", "abc").unwrap_err().to_string(),
+            "TASUKI_JOB_KEY=...: must be 32 hexadecimal digits"
         );
         assert_eq!(one("TASUKI_PRIORITY", "5").unwrap().priority, Some(5));
         assert_eq!(one("TASUKI_PRIORITY", "").unwrap().priority, None);

@@ -1,6 +1,7 @@
 //! Two endpoints over simulated rails.
 
 mod app;
+mod attacker;
 mod basics;
 mod carrier;
 mod closing;

@@ -115,6 +115,17 @@ pub const BULK: Variable = Variable {
     readers: READERS,
 };
 
+/// The key of the job.
+pub const JOB_KEY: Variable = Variable {
+    name: "TASUKI_JOB_KEY",
+    default: "none",
+    values: Values::Text("32 hexadecimal digits"),
+    meaning: "Key of the job: every packet between hosts carries a keyed tag, and packets without the right one \
+              are dropped. tasuki run draws one for each job where the cluster file says authenticate = true. \
+              Shown as (set), never printed.",
+    readers: READERS,
+};
+
 /// Longest time of closing.
 pub const LINGER: Variable = Variable {
     name: "TASUKI_LINGER",
@@ -155,6 +166,7 @@ pub(super) const ALL: &[Variable] = &[
     POOL,
     RATE,
     BULK,
+    JOB_KEY,
     LINGER,
     STATS,
     DUMP,

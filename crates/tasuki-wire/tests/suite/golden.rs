@@ -5,6 +5,7 @@ use tasuki_wire::{
     Ack, Control, Data, Frame, Greeting, Header, Lane, Lanes, Mark, Packet, PacketBuilder, Path, Rail,
     RailList, Rails, RefuseReason, Run, Runs, Secret, Start,
 };
+use tasuki_wire::{DropReason, JobKey, Party, Tagged};
 
 use crate::independent::unhex;
 
@@ -213,4 +214,45 @@ fn hello() {
     };
     let header = Header { path: Path { rail: 0, lane: Lane::Raw }, number: 0, peer: 0, ..HEADER };
     same(HELLO, header, &[Frame::Hello(greeting)]);
+}
+
+/// Keys and tag come from another program, written after the paper of SipHash.
+const TAGGED: &str = "
+    54 01 01 22         # magic, version, flags: a tag, path: rail 2, lane UDP
+    33 00               # length
+    01 02 03 04 05 06   # packet number
+    07 00 00 00         # endpoint
+    09 00 00 00         # peer
+    11 22 33 44 55 66 77 88 # token
+    3f 08 e0 7c         # checksum
+    14 05 06            # done: position 5, seq 6
+    c9 a9 26 97 d9 72 8c 33 80 a7 04 c7 83 56 36 a7 # tag
+";
+
+#[test]
+fn a_packet_with_a_tag() {
+    let bytes = unhex(TAGGED);
+    let job: JobKey = "000102030405060708090a0b0c0d0e0f".parse().unwrap();
+    let from = Party { endpoint: 3, incarnation: 0x1111 };
+    let to = Party { endpoint: HEADER.endpoint, incarnation: 0x2222 };
+    let key = job.for_packets(from, to);
+    let frame = Frame::Control { position: 5, control: tasuki_wire::Control::Done { seq: 6 } };
+
+    let mut buffer = [0xee; 51];
+    let mut builder = PacketBuilder::new(&mut buffer, HEADER).unwrap().with_tag().unwrap();
+    assert_eq!(builder.room(), 3);
+    builder.push(&frame).unwrap();
+    assert_eq!(builder.finish_tagged(&key), Ok(51));
+    assert_eq!(buffer[..], bytes);
+
+    let tagged = Tagged::parse(&bytes).unwrap();
+    let packet = tagged.verify(&key).unwrap();
+    assert_eq!((packet.header(), packet.length()), (&HEADER, 51));
+    assert_eq!(packet.frames().collect::<Vec<_>>(), [frame]);
+    for other in [job.for_packets(to, from), JobKey([1; 16]).for_packets(from, to)] {
+        assert_eq!(tagged.verify(&other).unwrap_err(), DropReason::Tag);
+    }
+    assert_eq!(Packet::parse(&bytes).unwrap_err(), DropReason::Tag, "without a key");
+    assert_eq!(Tagged::parse(&unhex(MESSAGES)).unwrap_err(), DropReason::Tag, "without a tag");
+    assert_eq!(job.address_proof(to, HEADER.token).to_le_bytes()[..], unhex("b7 f6 25 4d f3 d5 9c c1"));
 }

@@ -108,7 +108,7 @@ fn what_receivers_drop_is_called_malformed() {
         // The packet as it is on the wire, with padding.
         packet.resize(packet.len().max(46), 0);
         let reason = Packet::parse(&packet).err();
-        // No algorithm for tags is defined yet, so tshark only shows where a tag is.
+        // tshark has no key, so it only shows where a tag is.
         if reason != Some(DropReason::Tag) {
             packets.push((Encapsulation::Raw(PACKET), packet));
             reasons.push(reason);
