@@ -96,8 +96,8 @@ impl WaitPolicy {
 
 /// Offering the processor.
 impl WaitPolicy {
-    /// Counts a poll of memory alone that has found nothing. False, and the poll is not counted, if it is time
-    /// to offer the processor.
+    /// Counts a poll of memory alone that has found nothing. False, and the poll is not counted, if it is
+    /// time to offer the processor.
     #[inline(always)]
     pub fn keeps_processor(&mut self) -> bool {
         self.yielding.keeps_processor()
