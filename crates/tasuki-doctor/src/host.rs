@@ -8,8 +8,8 @@ const SOCKET_BYTES: u64 = 4 << 20;
 /// Least free space of /dev/shm, bytes: with less there is room for few rings.
 const SHM_BYTES_MIN: u64 = 64 << 20;
 
-/// All findings about a host. `in_fleet`: it is one of a lab or a cluster, so that messages must find their way
-/// to other hosts; a machine alone needs no rails.
+/// All findings about a host. `in_fleet`: it is one of a lab or a cluster, so that messages must find their
+/// way to other hosts; a machine alone needs no rails.
 pub fn findings(facts: &HostFacts, in_fleet: bool) -> Vec<Finding> {
     let mut all = kernel(facts);
     all.extend(within_the_host(facts));
