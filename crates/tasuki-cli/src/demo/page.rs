@@ -15,7 +15,8 @@ const LARGE: u64 = 65_536;
 
 /// The whole page. `kernels` is empty if no kernels were run.
 pub fn page(report: &Report, kernels: &[NasRecord], rate: Rate) -> String {
-    let mut text = format!("\nWhat this has shown, on four hosts with lines of {rate}:\n");
+    let mut text =
+        format!("\nWhat this has shown, on four hosts with lines of {rate}; Tasuki against TCP:\n");
     for line in shown(report, kernels) {
         text += &format!("  {line}\n");
     }
@@ -36,7 +37,7 @@ fn shown(report: &Report, kernels: &[NasRecord]) -> Vec<String> {
     let mut lines = Vec::new();
     let tasuki = |what: String, gains: [Option<String>; 2]| match gains {
         [Some(cables), Some(switch)] => {
-            Some(format!("{what:<18}Tasuki against TCP: {cables} on {CABLES}, {switch} through {SWITCH}"))
+            Some(format!("{what:<18}{cables} on {CABLES}, {switch} through {SWITCH}"))
         }
         _ => None,
     };
@@ -73,12 +74,12 @@ fn seen_before<'a>(seen: &mut Vec<&'a str>, name: &'a str) -> bool {
 /// What the figures depend on.
 fn caveat(cores: usize, rate: Rate) -> String {
     let mut text = format!(
-        "\nAll hosts share the {cores} cores of this machine, so four hosts have no more processors\n\
-         than one, and at {rate} their lines hold programs back: that a program is slower\n\
-         on four such hosts than on one is expected. Compare figures of one table only.\n\
-         tcp is the MPI's own TCP, tasuki the same binary over Tasuki; limit is what the\n\
-         line allows without any MPI. On cables each pair of hosts has a line of its own,\n\
-         through the switch a host has one for all its peers.\n"
+        "\nAll hosts share the {cores} cores of this machine: four hosts have no more\n\
+         processors than one, and their lines of {rate} hold programs back. That a\n\
+         program is slower on four such hosts than on one is expected. Compare figures\n\
+         of one table only. tcp is the MPI's own TCP, tasuki the same binary over\n\
+         Tasuki; limit is what the line allows without any MPI. On cables each pair of\n\
+         hosts has a line of its own, through the switch a host has one for all peers.\n"
     );
     if rate.bits_per_second >= 1_000_000_000 {
         text += "Lines of 1 Gbit/s and more may want more processor time than there is.\n";
@@ -248,8 +249,8 @@ mod tests {
         let text = page(&report(), &kernels, "100M".parse().expect("a rate"));
         let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} is missing in\n{text}"));
         let order = [
-            "barrier           Tasuki against TCP: 3.00 x on cables, 3.00 x through one switch",
-            "IS, class W       Tasuki against TCP: 2.00 x on cables, 1.50 x through one switch",
+            "barrier           3.00 x on cables, 3.00 x through one switch",
+            "IS, class W       2.00 x on cables, 1.50 x through one switch",
             "alltoall, 64 KiB  cables against one switch, over Tasuki: 2.00 x",
             "is expected",
             "tasuki is",
