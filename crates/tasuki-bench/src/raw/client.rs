@@ -1,13 +1,16 @@
 //! The peer that measures.
 
 use super::{
-    Failure, Measure, Outcome, PingPong, Protocol, RawError, Test, Throughput,
     channel::{Channel, TcpChannel, UdpChannel},
     control::{Answer, Control, Request, Work},
+    error::RawError,
     frames::{FrameChannel, FrameLink},
+    outcome::{Failure, Outcome, PingPong, Throughput},
     pingpong::{Pinged, Pinger},
+    protocol::Protocol,
     server::ECHO_SLOTS,
     sockets,
+    specification::{Measure, Test},
     spin::{cpu_seconds, pin},
     throughput::{self, Pacer},
 };

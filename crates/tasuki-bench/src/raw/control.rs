@@ -1,6 +1,11 @@
 //! The control connection: requests and answers, each a line of JSON.
 
-use super::{Protocol, RawError, Side, StreamTest, sockets::CALL_LIMIT};
+use super::{
+    error::RawError,
+    protocol::Protocol,
+    sockets::CALL_LIMIT,
+    streamed::{Side, StreamTest},
+};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{

@@ -1,6 +1,6 @@
 //! Errors of the two peers.
 
-use super::Protocol;
+use super::protocol::Protocol;
 use std::{io, net::SocketAddr};
 use tasuki_sys::packet::PacketError;
 use thiserror::Error;

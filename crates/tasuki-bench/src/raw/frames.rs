@@ -4,7 +4,7 @@
 //! The Ethernet header of each frame is followed by 16 bytes in network order: session (4), message (4),
 //! index of the part (2), number of parts (2), payload bytes (2; NICs pad short frames), zero (2).
 
-use super::{ETHERTYPE, channel::Channel, channel::is_queue_full, sockets::is_nothing, spin::Spin};
+use super::{channel::Channel, channel::is_queue_full, protocol::ETHERTYPE, sockets::is_nothing, spin::Spin};
 use std::{io, thread, time::Duration};
 use tasuki_sys::packet::{PacketError, PacketKind, PacketRing, PacketSocket, RingSize};
 

@@ -1,8 +1,9 @@
 //! The tests behind the ceilings of a bench run.
 
 use super::{
-    Protocol, Test,
     client::{MESSAGE_BYTES_MAX, MESSAGE_BYTES_MIN, UDP_MESSAGE_BYTES_MAX},
+    protocol::Protocol,
+    specification::Test,
 };
 
 const ALL: [Protocol; 4] = [Protocol::Tcp, Protocol::TcpSpin, Protocol::Udp, Protocol::PacketRing];

@@ -1,6 +1,6 @@
 //! The results of the measuring peer.
 
-use super::{Drain, Protocol, Streamed};
+use super::{burst::Drain, protocol::Protocol, streamed::Streamed};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

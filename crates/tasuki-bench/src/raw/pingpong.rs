@@ -1,9 +1,10 @@
 //! Both sides of the ping-pong.
 
 use super::{
-    Protocol, RawError,
     channel::Channel,
     control::Control,
+    error::RawError,
+    protocol::Protocol,
     sockets::{self, CALL_LIMIT},
     spin::{Spin, cpu_seconds},
 };

@@ -1,14 +1,16 @@
 //! The peer that serves.
 
 use super::{
-    Protocol, RawError, Serve,
     channel::{Channel, TcpChannel, UdpChannel},
     client::seconds,
     control::{Answer, Control, Counted, Request, Work, wait_readable},
     drain,
+    error::RawError,
     frames::{FrameChannel, FrameLink},
     pingpong::{self, Echoed},
+    protocol::Protocol,
     sockets::{self, CALL_LIMIT},
+    specification::Serve,
     spin::{cpu_seconds, pin},
     stream,
     throughput::{self, Segments, Window},

@@ -1,7 +1,7 @@
 //! Counters of the kernel for one side of a stream: processor time, segments sent and received, sent again
 //! and out of order.
 
-use super::stream::Side;
+use super::streamed::Side;
 use std::{collections::BTreeMap, fs, io, net::TcpStream, time::Instant};
 use tasuki_sys::{
     tcp::{TcpCounts, counter},

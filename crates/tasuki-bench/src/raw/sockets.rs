@@ -1,6 +1,6 @@
 //! Data sockets, bound to an interface if one is named.
 
-use super::{Protocol, RawError};
+use super::{error::RawError, protocol::Protocol};
 use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrIn, connect, setsockopt, socket,

@@ -1,6 +1,6 @@
 //! What two peers are told: the tests, and each peer's addresses and interface.
 
-use super::{DrainTest, Protocol, StreamTest};
+use super::{burst::DrainTest, protocol::Protocol, streamed::StreamTest};
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddr};
 

@@ -6,7 +6,7 @@ mod send;
 pub(super) use count::{Segments, Window, count_tcp, count_udp, receive_frames};
 pub(super) use send::{BATCH, Pacer, segment_batch, send_frames, send_tcp, send_udp};
 
-use super::{Protocol, Throughput, control::Counted};
+use super::{control::Counted, outcome::Throughput, protocol::Protocol};
 use crate::ethernet::{HEADER_BYTES, IPV4_BYTES, UDP_BYTES, wire_bytes};
 use std::time::Duration;
 

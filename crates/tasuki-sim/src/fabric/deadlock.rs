@@ -1,37 +1,9 @@
 //! Deadlock: a circle of full buffers whose heads each wait for the next one. A deadlock never dissolves, so
 //! searching for one now and then is enough.
 
+use super::error::Deadlock;
 use super::plan::NONE;
 use super::world::Fabric;
-use std::fmt;
-
-/// Buffers that wait for each other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Deadlock {
-    /// When it was found, ps; it may have existed for a while.
-    pub at_ps: u64,
-    /// Channel and virtual channel of each buffer. The head of each waits for room in the next one, and the
-    /// last for the first.
-    pub circle: Vec<(String, u8)>,
-    /// Number of packets that are stuck in these buffers.
-    pub packets: usize,
-}
-
-impl fmt::Display for Deadlock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<String> = self.circle.iter().map(|(name, vc)| format!("{name} vc {vc}")).collect();
-        write!(
-            f,
-            "deadlock after {:.1} us: {} packets hold and want {} in a circle; route with more virtual \
-             channels, or with an engine that needs none (up-down)",
-            self.at_ps as f64 / 1e6,
-            self.packets,
-            names.join(", ")
-        )
-    }
-}
-
-impl std::error::Error for Deadlock {}
 
 impl Fabric {
     /// A circle of buffers that wait for each other now, if there is one.

@@ -1,6 +1,6 @@
 //! Errors of a simulation.
 
-use super::Deadlock;
+use std::fmt;
 use thiserror::Error;
 
 /// Why a fabric cannot be simulated as asked.
@@ -61,3 +61,31 @@ pub enum FabricError {
     #[error(transparent)]
     Deadlock(#[from] Deadlock),
 }
+
+/// Buffers that wait for each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deadlock {
+    /// When it was found, ps; it may have existed for a while.
+    pub at_ps: u64,
+    /// Channel and virtual channel of each buffer. The head of each waits for room in the next one, and the
+    /// last for the first.
+    pub circle: Vec<(String, u8)>,
+    /// Number of packets that are stuck in these buffers.
+    pub packets: usize,
+}
+
+impl fmt::Display for Deadlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<String> = self.circle.iter().map(|(name, vc)| format!("{name} vc {vc}")).collect();
+        write!(
+            f,
+            "deadlock after {:.1} us: {} packets hold and want {} in a circle; route with more virtual \
+             channels, or with an engine that needs none (up-down)",
+            self.at_ps as f64 / 1e6,
+            self.packets,
+            names.join(", ")
+        )
+    }
+}
+
+impl std::error::Error for Deadlock {}

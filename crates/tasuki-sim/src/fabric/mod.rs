@@ -30,8 +30,7 @@ mod switch;
 pub mod trace;
 mod world;
 
-pub use deadlock::Deadlock;
-pub use error::FabricError;
+pub use error::{Deadlock, FabricError};
 pub use exponential::exponential;
 pub use packet::Packet;
 pub use settings::{Arbiter, Crossbar, FlowControl, Room, Settings, Switching};

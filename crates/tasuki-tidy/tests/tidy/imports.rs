@@ -1,5 +1,6 @@
 //! Paths in a Rust file: those that its `use` items bring in, and those that are written out elsewhere.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::items::behind_bracket;
@@ -18,9 +19,14 @@ pub struct Import {
     pub tokens: Range<usize>,
 }
 
-/// All names that the file's `use` items bring in, with paths from the crate's root. Paths into other crates
+/// All names that the file's `use` items bring in, with paths from the crate's root. `children` are the
+/// modules that the file declares: `use child::Name` means `use self::child::Name`. Paths into other crates
 /// begin with their names and lead nowhere here.
-pub fn imports(tokens: &[Token], module: &Path) -> Vec<Import> {
+pub fn imports(tokens: &[Token], module: &Path, children: &BTreeSet<&str>) -> Vec<Import> {
+    let from_root = |path: &Path| match path.first() {
+        Some(first) if children.contains(first.as_str()) => module.iter().chain(path).cloned().collect(),
+        _ => absolute(path, module),
+    };
     let mut imports = Vec::new();
     // `use<'a>` is no import but says what a returned type borrows.
     let is_import =
@@ -33,7 +39,7 @@ pub fn imports(tokens: &[Token], module: &Path) -> Vec<Import> {
         let mut leaves = Vec::new();
         tree_of_use(&tokens[index + 1..range.end], &Path::new(), &mut leaves);
         imports.extend(leaves.into_iter().map(|(path, name)| Import {
-            path: absolute(&path, module),
+            path: from_root(&path),
             name,
             public,
             line: tokens[index].line,

@@ -81,7 +81,7 @@ impl Module {
             ["fn", "struct", "enum", "trait", "type", "const", "static", "union", "mod", "macro_rules"];
         let named = |pair: &[Token]| kinds.iter().any(|kind| pair[0].is(kind)) && pair[1].kind == Kind::Ident;
         let defined = tokens.windows(2).filter(|pair| named(pair)).map(|pair| pair[1].text.clone()).collect();
-        let imports = imports(&tokens, path);
+        let imports = imports(&tokens, path, &declared(&tokens));
         Module { file: file.to_owned(), tokens, tests, imports, defined }
     }
 
@@ -90,9 +90,14 @@ impl Module {
     }
 
     fn children(&self) -> BTreeSet<&str> {
-        let pairs = self.tokens.windows(3).filter(|three| three[0].is("mod") && three[2].is(";"));
-        pairs.map(|three| three[1].text.as_str()).collect()
+        declared(&self.tokens)
     }
+}
+
+/// The modules that a file declares to be in files of their own (`mod name;`).
+fn declared(tokens: &[Token]) -> BTreeSet<&str> {
+    let declarations = tokens.windows(3).filter(|three| three[0].is("mod") && three[2].is(";"));
+    declarations.map(|three| three[1].text.as_str()).collect()
 }
 
 struct Graph {
@@ -213,6 +218,17 @@ mod tests {
             ("d.rs", "fn h() -> impl X + use<> { std::mem::take(x); alloc::c::x() }"),
         ];
         assert_eq!(edges(&files), pairs(&[("a", "b"), ("a", "c"), ("b", "c"), ("c", "d")]));
+    }
+
+    #[test]
+    fn a_child_goes_before_a_module_of_the_same_name_at_the_root() {
+        let files = [
+            ("lib.rs", "mod args; mod run;"),
+            ("args/mod.rs", "mod run; use run::RunArgs; fn f(x: RunArgs) {}"),
+            ("args/run.rs", "pub struct RunArgs;"),
+            ("run.rs", "use crate::args::run::RunArgs;"),
+        ];
+        assert_eq!(edges(&files), pairs(&[("args/mod", "args/run"), ("run", "args/run")]));
     }
 
     #[test]

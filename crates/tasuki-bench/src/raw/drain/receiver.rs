@@ -28,14 +28,14 @@ const CONTROL_CHECK_EVERY: u32 = 64;
 const UNBOUNDED_BPS: u64 = 1_000_000_000_000;
 
 /// Number of frames of a ring that hold `buffer_bytes` of payload together.
-pub(in crate::raw) fn slots(interface: &str, buffer_bytes: u64) -> Result<u32, RawError> {
+pub(crate) fn slots(interface: &str, buffer_bytes: u64) -> Result<u32, RawError> {
     let mtu = PacketSocket::open(interface, ETHERTYPE)?.interface().mtu;
     let payload = u64::from(mtu).saturating_sub(OVERHEAD as u64 - 14).max(1);
     Ok(u32::try_from(buffer_bytes / payload).unwrap_or(ECHO_SLOTS).max(2))
 }
 
 /// Where packets are taken from.
-pub(in crate::raw) enum Source<'a> {
+pub(crate) enum Source<'a> {
     Socket { socket: &'a UdpSocket, buffer: Vec<u8> },
     Ring(&'a mut FrameLink),
 }
@@ -64,7 +64,7 @@ impl<'a> Source<'a> {
 }
 
 /// Takes bursts until the other peer says stop.
-pub(in crate::raw) fn serve(
+pub(crate) fn serve(
     protocol: Protocol,
     source: &mut Source<'_>,
     slow: Slow,

@@ -27,7 +27,7 @@ const STALL: Duration = Duration::from_secs(5);
 /// The time in which arrivals count. It opens with the first arrival after the warm-up that the receiver had
 /// to wait for, because then its queues hold no earlier frames, which would make the rate too high. A
 /// receiver that never has to wait is the bottleneck itself; then the window opens after twice the warm-up.
-pub(in crate::raw) struct Window {
+pub(crate) struct Window {
     warm_up: Duration,
     /// Time of the first arrival.
     first: Option<Instant>,
@@ -71,13 +71,13 @@ impl Window {
 }
 
 /// How the payload of a TCP stream fills frames: bytes of payload and of options in a full segment.
-pub(in crate::raw) struct Segments {
+pub(crate) struct Segments {
     pub payload: u64,
     pub options: u64,
 }
 
 /// Counts the payload of a connection until the sender closes it.
-pub(in crate::raw) fn count_tcp(
+pub(crate) fn count_tcp(
     mut stream: TcpStream,
     segments: &Segments,
     mut window: Window,
@@ -109,11 +109,7 @@ pub(in crate::raw) fn count_tcp(
 }
 
 /// Counts datagrams.
-pub(in crate::raw) fn count_udp(
-    socket: &UdpSocket,
-    window: Window,
-    control: &Control,
-) -> io::Result<Counted> {
+pub(crate) fn count_udp(socket: &UdpSocket, window: Window, control: &Control) -> io::Result<Counted> {
     socket.set_nonblocking(true)?;
     let mut buffer = vec![0; 64 * 1024];
     count_frames(window, control, |window, waited| match socket.recv(&mut buffer) {
@@ -130,11 +126,7 @@ pub(in crate::raw) fn count_udp(
 }
 
 /// Counts frames, and those that its ring had no room for.
-pub(in crate::raw) fn receive_frames(
-    link: &mut FrameLink,
-    window: Window,
-    control: &Control,
-) -> io::Result<Counted> {
+pub(crate) fn receive_frames(link: &mut FrameLink, window: Window, control: &Control) -> io::Result<Counted> {
     link.drops();
     let mut counted = count_frames(window, control, |window, waited| {
         let arrived = link.next(|_, payload, length| {

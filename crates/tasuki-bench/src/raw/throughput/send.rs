@@ -25,7 +25,7 @@ use std::{
 const AHEAD: Duration = Duration::from_micros(200);
 /// A paced sender hands over at most as many frames at once as take this long on the line, because shapers'
 /// queues are short.
-pub(in crate::raw) const BATCH: Duration = Duration::from_millis(1);
+pub(crate) const BATCH: Duration = Duration::from_millis(1);
 /// The most datagrams that the kernel cuts from one: `UDP_MAX_SEGMENTS` of older kernels
 /// (include/linux/udp.h).
 const SEGMENTS_MAX: usize = 64;
@@ -33,7 +33,7 @@ const SEGMENTS_MAX: usize = 64;
 const DATAGRAM_BYTES_MAX: usize = 65_507;
 
 /// Holds a sender to a rate on the line.
-pub(in crate::raw) struct Pacer {
+pub(crate) struct Pacer {
     bits_per_second: Option<u64>,
     start: Instant,
     sent_bits: f64,
@@ -65,7 +65,7 @@ impl Pacer {
 }
 
 /// Sends as much as the connection takes.
-pub(in crate::raw) fn send_tcp(mut stream: TcpStream, duration: Duration) -> io::Result<()> {
+pub(crate) fn send_tcp(mut stream: TcpStream, duration: Duration) -> io::Result<()> {
     let data = vec![0x5A; 128 * 1024];
     let start = Instant::now();
     while start.elapsed() < duration {
@@ -85,7 +85,7 @@ pub(in crate::raw) fn send_tcp(mut stream: TcpStream, duration: Duration) -> io:
 
 /// Sends datagrams that fill frames; returns their number. If possible, the kernel cuts them from longer ones
 /// (UDP_SEGMENT), which takes much less time than a call for each.
-pub(in crate::raw) fn send_udp(
+pub(crate) fn send_udp(
     socket: &UdpSocket,
     payload: usize,
     duration: Duration,
@@ -113,18 +113,14 @@ pub(in crate::raw) fn send_udp(
 
 /// Asks the kernel to cut what is sent into datagrams; returns the number of them to hand over at once, at
 /// most `most`.
-pub(in crate::raw) fn segment_batch(socket: &UdpSocket, payload: usize, most: usize) -> usize {
+pub(crate) fn segment_batch(socket: &UdpSocket, payload: usize, most: usize) -> usize {
     let fit = (DATAGRAM_BYTES_MAX / payload.max(1)).min(SEGMENTS_MAX).min(most).max(1);
     let size = i32::try_from(payload).unwrap_or(0);
     if fit > 1 && setsockopt(socket, UdpGsoSegment, &size).is_ok() { fit } else { 1 }
 }
 
 /// Sends full frames; returns their number.
-pub(in crate::raw) fn send_frames(
-    link: &mut FrameLink,
-    duration: Duration,
-    mut pacer: Pacer,
-) -> io::Result<u64> {
+pub(crate) fn send_frames(link: &mut FrameLink, duration: Duration, mut pacer: Pacer) -> io::Result<u64> {
     let data = vec![0x5A; link.payload_bytes()];
     let length = u16::try_from(data.len()).map_err(io::Error::other)?;
     let part = Part { session: link.session(), message: 1, index: 0, count: 1, length };

@@ -2,18 +2,18 @@
 //! those of length-coded bulk, with which they share a tag.
 
 /// The first bytes of a new stream. They prove that it comes from the invited peer.
-pub(in crate::rendezvous) type Token = [u8; 16];
+pub(crate) type Token = [u8; 16];
 
 /// The name of a stream in control messages. It is needed because a message about a stream that is over may
 /// arrive when there is another.
-pub(in crate::rendezvous) fn name(token: &Token) -> u32 {
+pub(crate) fn name(token: &Token) -> u32 {
     let [a, b, c, d, ..] = *token;
     u32::from_le_bytes([a, b, c, d])
 }
 
 /// One control message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::rendezvous) enum ControlMessage {
+pub(crate) enum ControlMessage {
     /// From the receiver: open a stream to this port of mine on this rail; it begins with this token. `known`
     /// is the name of the last invitation of yours that I had received by then, 0 if there was none: by it an
     /// invitation that crosses another one is recognised, however late it arrives.
@@ -30,7 +30,7 @@ const PULL: u8 = 9;
 const OVER: u8 = 10;
 
 /// Whether a control message is about streams.
-pub(in crate::rendezvous) fn is_stream(bytes: &[u8]) -> bool {
+pub(crate) fn is_stream(bytes: &[u8]) -> bool {
     matches!(bytes.first(), Some(INVITE..=OVER))
 }
 
