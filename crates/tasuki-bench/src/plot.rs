@@ -184,7 +184,7 @@ fn has_one_each(shape: &Shape<'_>, network: &str, records: &[&Record]) -> bool {
 
 /// The label of a figure on an axis: up to three digits, without a needless decimal point.
 fn axis_label(value: f64) -> String {
-    let text = crate::table::significant(value);
+    let text = crate::figure::significant(value);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 

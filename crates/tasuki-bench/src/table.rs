@@ -2,6 +2,7 @@
 
 use crate::{
     Record, Report, ending,
+    figure::significant,
     stats::{PairedRatio, Summary},
 };
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, TableComponent, presets};
@@ -111,15 +112,6 @@ fn row(record: &Record, tails: bool, compare: bool, gain: Option<PairedRatio>) -
 /// A figure as in `1.85 (1.70 to 2.01)`: the median, and the tenth and the ninetieth percentile.
 pub(crate) fn with_spread(of: &Summary) -> String {
     format!("{} ({} to {})", significant(of.median), significant(of.p10), significant(of.p90))
-}
-
-/// A number with three significant digits, without an exponent.
-pub(crate) fn significant(value: f64) -> String {
-    if value == 0.0 {
-        return "0".into();
-    }
-    let magnitude = value.abs().max(1e-9).log10().floor() as i32;
-    format!("{value:.*}", usize::try_from(2 - magnitude).unwrap_or(0))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! on them.
 
 use super::{Kernel, NasRecord, NasReport};
-use crate::table::{plain, significant};
+use crate::{figure::significant, table::plain};
 use comfy_table::{Cell, CellAlignment};
 use serde::Serialize;
 

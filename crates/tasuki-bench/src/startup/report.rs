@@ -3,8 +3,9 @@
 use super::{Phases, published};
 use crate::{
     FailedRun, Machine, ending,
+    figure::significant,
     stats::{PairedRatio, Summary, median},
-    table::{plain, significant},
+    table::plain,
 };
 use comfy_table::{Cell, CellAlignment, Table};
 use serde::Serialize;

@@ -1,11 +1,7 @@
 //! The table of the kernels' figures, and warnings.
 
 use super::{Kernel, NasRecord, NasReport};
-use crate::{
-    ending,
-    stats::PairedRatio,
-    table::{plain, significant},
-};
+use crate::{ending, figure::significant, stats::PairedRatio, table::plain};
 use comfy_table::{Cell, CellAlignment, Table};
 use std::fmt::Write;
 

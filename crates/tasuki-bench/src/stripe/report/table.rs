@@ -3,8 +3,9 @@
 use super::{Row, StripeReport, Use};
 use crate::{
     ending,
+    figure::significant,
     stats::Summary,
-    table::{plain, significant, with_spread},
+    table::{plain, with_spread},
 };
 use comfy_table::{Cell, CellAlignment};
 use std::fmt::Write;
