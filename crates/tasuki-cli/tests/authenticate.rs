@@ -77,7 +77,7 @@ fn who_owns_the_cable_cannot_disturb_a_job_with_a_key() {
     }
 }
 
-/// The same owner of a cable takes a job without a key off its rail.
+/// Without a key a job loses its rail to the owner of the cable.
 #[test]
 fn who_owns_the_cable_disturbs_a_job_without_a_key() {
     let test = "who_owns_the_cable_disturbs_a_job_without_a_key";

@@ -75,9 +75,9 @@ fn checked(datagram: &[u8]) -> Result<(RawHeader, &[u8]), DropReason> {
 }
 
 impl<'a> Packet<'a> {
-    /// Checks what came as one Ethernet payload or UDP datagram at a receiver without a key. Everything else that a receiver tests needs
-    /// its state: [`Header::check_destination`], [`crate::Greeting::check`], the peer's name and the packet
-    /// number.
+    /// Checks what came as one Ethernet payload or UDP datagram at a receiver without a key. Everything else
+    /// that a receiver tests needs its state: [`Header::check_destination`], [`crate::Greeting::check`], the
+    /// peer's name and the packet number.
     //= docs/reference/wire.md#malformed-input
     //# The reasons up to `handshake` need nothing but the packet.
     pub fn parse(datagram: &'a [u8]) -> Result<Packet<'a>, DropReason> {

@@ -1,7 +1,8 @@
-"""Somebody who owns the cable n1:eth1 - n2:eth1: reads the packets that n2 sends to n1, and puts others on the cable.
+"""Somebody who owns the cable n1:eth1 - n2:eth1: reads what n2 sends to n1, and puts other packets on it.
 
-cable.py PID1 PID2      until it is ended; processes on n1 and n2. Of what it has read it sends a copy, and what says that n2 has lost
-                        all its rails: without a tag, with a tag that it makes up, and with the tag that it has read.
+cable.py PID1 PID2      until it is ended; processes on n1 and n2. Of what it has read it sends a copy, and
+                        what says that n2 has lost all its rails: without a tag, with a tag that it makes up,
+                        and with the tag that it has read.
 """
 import ctypes
 import os

@@ -118,9 +118,9 @@ pub const JOB_KEY: Variable = Variable {
     name: "TASUKI_JOB_KEY",
     default: "none",
     values: Values::Text("32 hexadecimal digits"),
-    meaning: "Key of the job: every packet between hosts carries a keyed tag, and packets without the right one \
-              are dropped. tasuki run draws one for each job where the cluster file says authenticate = true. \
-              Shown as (set), never printed.",
+    meaning: "Key of the job: every packet between hosts carries a keyed tag, and packets without the \
+              right one are dropped. tasuki run draws one for each job where the cluster file says \
+              authenticate = true. Shown as (set), never printed.",
     readers: READERS,
 };
 
