@@ -35,8 +35,8 @@ impl<'a> Tagged<'a> {
     /// reasons of [`Packet::parse`], and as [`DropReason::Tag`] for a packet without a tag.
     pub fn parse(datagram: &'a [u8]) -> Result<Tagged<'a>, DropReason> {
         let (raw, packet) = checked(datagram)?;
-        // = docs/reference/wire.md#who-may-speak
-        // # A receiver that has a key must drop a packet without a tag
+        //= docs/reference/wire.md#who-may-speak
+        //# A receiver that has a key must drop a packet without a tag
         if raw.flags & FLAG_TAG == 0 {
             return Err(DropReason::Tag);
         }
@@ -59,8 +59,8 @@ impl<'a> Tagged<'a> {
 /// The header and the bytes of a packet whose length and checksum are right, and whose flags are known.
 fn checked(datagram: &[u8]) -> Result<(RawHeader, &[u8]), DropReason> {
     let raw = RawHeader::read(datagram)?;
-    // = docs/reference/wire.md#carriage
-    // # a receiver must ignore the bytes after the packet's own length.
+    //= docs/reference/wire.md#carriage
+    //# a receiver must ignore the bytes after the packet's own length.
     let packet = datagram.get(..usize::from(raw.length)).ok_or(DropReason::Length)?;
     if packet.len() < HEADER_LEN {
         return Err(DropReason::Length);
@@ -78,13 +78,13 @@ impl<'a> Packet<'a> {
     /// Checks what came as one Ethernet payload or UDP datagram at a receiver without a key. Everything else
     /// that a receiver tests needs its state: [`Header::check_destination`], [`crate::Greeting::check`], the
     /// peer's name and the packet number.
-    // = docs/reference/wire.md#malformed-input
-    // # The reasons up to `handshake` need nothing but the packet.
+    //= docs/reference/wire.md#malformed-input
+    //# The reasons up to `handshake` need nothing but the packet.
     pub fn parse(datagram: &'a [u8]) -> Result<Packet<'a>, DropReason> {
         let (raw, packet) = checked(datagram)?;
-        // = docs/reference/wire.md#who-may-speak
-        // # a receiver that has
-        // # no key must drop a packet with a tag.
+        //= docs/reference/wire.md#who-may-speak
+        //# a receiver that has
+        //# no key must drop a packet with a tag.
         if raw.flags & FLAG_TAG != 0 {
             return Err(DropReason::Tag);
         }
@@ -135,9 +135,9 @@ impl<'a> Packet<'a> {
             }
             read += 1;
         }
-        // = docs/reference/wire.md#greeting
-        // # A packet whose `peer` is 0 begins with a hello, and a hello is
-        // # nowhere else.
+        //= docs/reference/wire.md#greeting
+        //# A packet whose `peer` is 0 begins with a hello, and a hello is
+        //# nowhere else.
         if hello_first != (self.header.peer == 0) || hello_later {
             return Err(DropReason::Handshake);
         }
