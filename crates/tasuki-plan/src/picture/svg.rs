@@ -23,7 +23,7 @@ const STYLE: &str = "\
 .part rect{stroke-width:1.4}\
 .host rect{fill:#dbeafe;stroke:#2563eb}\
 .switch rect{fill:#fde8c8;stroke:#b45309}\
-text{font:12px system-ui,sans-serif;fill:#111827;text-anchor:middle;dominant-baseline:central}\
+text{font:12px system-ui,sans-serif;fill:#111827;text-anchor:middle}\
 text.small{font-size:9.5px;fill:#374151;stroke:#fff;stroke-width:3px;paint-order:stroke}\
 .cable.fault{stroke:#dc2626;stroke-opacity:1;stroke-width:3.5;stroke-dasharray:7 4}\
 .part.fault rect{fill:#fecaca;stroke:#dc2626}\
@@ -69,7 +69,7 @@ pub(super) fn svg(drawing: &Drawing<'_>) -> String {
     let (left, right) = (edge(|p| p.x, f64::min, f64::MAX), edge(|p| p.x, f64::max, f64::MIN));
     let (top, bottom) = (edge(|p| p.y, f64::min, f64::MAX), edge(|p| p.y, f64::max, f64::MIN));
     // The margin has room for cables that are bent around parts.
-    let margin = STEP.0;
+    let margin = 0.7 * STEP.0;
     let (x, y) = (left - margin, top - margin);
     let (width, height) = (right - left + 2.0 * margin, bottom - top + 2.0 * margin + FOOT);
     let mut text = format!(
@@ -103,7 +103,7 @@ fn part(drawing: &Drawing<'_>, id: NodeId, point: Point, text: &mut String) {
     let _ = writeln!(
         text,
         "<g class=\"part {kind}{}\" data-node=\"{}\" transform=\"translate({:.1} {:.1})\"><title>{}</title>\
-         <rect x=\"{:.1}\" y=\"-11\" width=\"{wide:.1}\" height=\"22\" rx=\"{}\"/><text>{}</text></g>",
+         <rect x=\"{:.1}\" y=\"-11\" width=\"{wide:.1}\" height=\"22\" rx=\"{}\"/><text dy=\".35em\">{}</text></g>",
         drawing.mark(name),
         id.0,
         point.x,
@@ -121,8 +121,12 @@ fn part(drawing: &Drawing<'_>, id: NodeId, point: Point, text: &mut String) {
 
 /// Writes small type at a point.
 fn small(text: &mut String, at: Point, label: &str) {
-    let _ =
-        writeln!(text, "<text class=\"small\" x=\"{:.1}\" y=\"{:.1}\">{}</text>", at.x, at.y, escape(label));
+    let label = escape(label);
+    let _ = writeln!(
+        text,
+        "<text class=\"small\" dy=\".35em\" x=\"{:.1}\" y=\"{:.1}\">{label}</text>",
+        at.x, at.y
+    );
 }
 
 /// A rate as people write it: `1 Gbit/s`.
