@@ -72,7 +72,7 @@ fn a_deadlock_is_explained_and_a_mistake_is_named() {
 fn barriers_and_closed_loops_are_drawn() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("plot.svg");
-    let plot = ["--plot", file.to_str().expect("a name")];
+    let plot = ["--plot", file.to_str().expect("a name"), "--force"];
     for mode in [&["--barrier", "tree", "--lists", "3"][..], &["--window", "2", "--pattern", "neighbour"]] {
         let mut arguments = vec!["ring:4+2", "--bytes", "256,512"];
         arguments.extend(mode.iter().chain(&plot));

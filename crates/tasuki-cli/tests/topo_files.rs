@@ -100,7 +100,8 @@ fn pictures_and_pages_need_nothing_else() {
     for (network, nodes, cables) in
         [("torus:4x4+4", 80, 96), ("star:5", 6, 5), ("petersen", 10, 15), ("clos:4+4", 24, 32)]
     {
-        let shown = ok(tasuki().args(["topo", "show", network, "--svg", &svg_name, "--html", &html_name]));
+        let pictures = ["--svg", &svg_name, "--html", &html_name, "--force"];
+        let shown = ok(tasuki().args(["topo", "show", network]).args(pictures));
         assert!(shown.contains(&format!("{cables} cables")), "{shown}");
         for file in [&svg, &html] {
             let text = fs::read_to_string(file).expect("a file");

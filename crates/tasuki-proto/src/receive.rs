@@ -132,7 +132,7 @@ impl Conn {
         if self.is_open() && self.seen.gaps() + frames <= cx.config.max_gaps {
             return Ok(());
         }
-        let (mut gaps, mut end, mut fills) = (self.seen.gaps(), u64::MAX, false);
+        let (mut gaps, mut end, mut has_lowest) = (self.seen.gaps(), u64::MAX, false);
         for frame in packet.frames() {
             if let Frame::Hello(greeting) | Frame::Welcome(greeting) = &frame
                 && !cx.plant.is(Defect::AnyIncarnation)
@@ -143,12 +143,13 @@ impl Conn {
                 let grows = position != end && self.seen.would_grow(position, position + len);
                 gaps += usize::from(grows);
                 end = position + len;
-                fills |= (position..end).contains(&self.seen.base());
+                has_lowest |= position <= self.seen.base();
             }
         }
         // A packet with the lowest missing position is never refused for what else it brings, or the
-        // connection could stop for ever.
-        let most = cx.config.max_gaps + if fills { packets::GAPS_WITH_LOWEST } else { 0 };
+        // connection could stop for ever. What is lowest for the sender has arrived here, perhaps, and the
+        // acknowledgement was lost: then the sender sends it again and again until it is acknowledged.
+        let most = cx.config.max_gaps + if has_lowest { packets::GAPS_WITH_LOWEST } else { 0 };
         if gaps > most && gaps > self.seen.gaps() { Err(DropReason::Position) } else { Ok(()) }
     }
 

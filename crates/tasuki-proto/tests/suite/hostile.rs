@@ -53,6 +53,16 @@ fn absurd_positions_take_bounded_memory_and_are_not_acknowledged() {
     let control = Control::Grant { seq: 7, upto: 7 ^ 77 };
     let bytes = packet(header(&net, 30_000), &[Frame::Control { position: 1001, control }]);
     assert_eq!(net.inject(1, &bytes), Ok(()));
+    // That one closed a gap, so the next one may make one; then there is no room for more.
+    let far = |position: u64| {
+        let control = Control::Grant { seq: position, upto: position ^ 77 };
+        Frame::Control { position, control }
+    };
+    assert_eq!(net.inject(1, &packet(header(&net, 30_001), &[far(900_000)])), Ok(()));
+    assert_eq!(net.inject(1, &packet(header(&net, 30_002), &[far(900_002)])), Err(DropReason::Position));
+    // A packet with a further gap is accepted if it also brings the lowest position that its sender misses.
+    // The receiver has had that already, but the acknowledgement was lost.
+    assert_eq!(net.inject(1, &packet(header(&net, 30_003), &[far(0), far(900_002)])), Ok(()));
     net.check();
 }
 
