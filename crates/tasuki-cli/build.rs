@@ -9,7 +9,7 @@ fn main() {
         Some(commit) => format!("{version} ({commit})"),
         None => version.to_owned(),
     };
-    println!("cargo::rustc-env=TASUKI_VERSION={text}");
+    println!("cargo::rustc-env=BUILT_VERSION={text}");
 }
 
 /// The commit's first twelve digits. `None` without git, and where the source is not in a repository of its

@@ -61,7 +61,7 @@ const STYLES: Styles = Styles::styled()
 #[derive(Debug, Parser)]
 #[command(
     name = "tasuki",
-    version = env!("TASUKI_VERSION"),
+    version = env!("BUILT_VERSION"),
     styles = STYLES,
     arg_required_else_help = true,
     max_term_width = 110
