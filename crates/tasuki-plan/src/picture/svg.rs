@@ -103,7 +103,8 @@ fn part(drawing: &Drawing<'_>, id: NodeId, point: Point, text: &mut String) {
     let _ = writeln!(
         text,
         "<g class=\"part {kind}{}\" data-node=\"{}\" transform=\"translate({:.1} {:.1})\"><title>{}</title>\
-         <rect x=\"{:.1}\" y=\"-11\" width=\"{wide:.1}\" height=\"22\" rx=\"{}\"/><text dy=\".35em\">{}</text></g>",
+         <rect x=\"{:.1}\" y=\"-11\" width=\"{wide:.1}\" height=\"22\" rx=\"{}\"/>\
+         <text dy=\".35em\">{}</text></g>",
         drawing.mark(name),
         id.0,
         point.x,
