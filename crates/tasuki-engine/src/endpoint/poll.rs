@@ -40,12 +40,23 @@ impl Endpoint {
 
     /// As [`Endpoint::turn`]; `each` is called under the lock, so it must not call the endpoint, and is given
     /// the names of peers instead.
-    pub fn turn_with(&self, max: usize, mut each: impl FnMut(&Completion, &Names<'_>)) -> usize {
-        let Some(mut engine) = self.inner.lock.try_lock() else {
+    pub fn turn_with(&self, max: usize, each: impl FnMut(&Completion, &Names<'_>)) -> usize {
+        let Some(engine) = self.inner.lock.try_lock() else {
             // Another thread makes progress, and may be waiting for a processor.
             std::thread::yield_now();
             return 0;
         };
+        self.turn_inside(engine, max, each)
+    }
+
+    /// [`Endpoint::turn_with`] for a caller that is inside of the lock.
+    #[inline]
+    fn turn_inside(
+        &self,
+        mut engine: Guard<'_, Engine>,
+        max: usize,
+        mut each: impl FnMut(&Completion, &Names<'_>),
+    ) -> usize {
         self.inner.enter(&mut engine);
         // With `max` 0 nothing is given, and what completes waits.
         let (busy, first) = if max > 0 { engine.poll() } else { (engine.poll_without_completion(), None) };
@@ -92,8 +103,8 @@ impl Endpoint {
             }
             Peek::Other => {}
         }
-        drop(engine);
-        Some(self.poll_everything(sink))
+        self.turn_inside(engine, usize::MAX, |completion, names| sink.take_completion(completion, names));
+        Some(sink)
     }
 
     #[inline(never)]
