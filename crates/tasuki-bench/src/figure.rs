@@ -1,7 +1,7 @@
 //! Figures as tables and plots print them.
 
 /// A number with three significant digits, without an exponent.
-pub(crate) fn significant(value: f64) -> String {
+pub fn significant(value: f64) -> String {
     if value == 0.0 {
         return "0".into();
     }

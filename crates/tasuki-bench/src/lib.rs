@@ -8,7 +8,7 @@
 
 mod error;
 pub mod ethernet;
-mod figure;
+pub mod figure;
 pub mod hpcc;
 pub mod lab;
 pub mod load;

@@ -5,34 +5,12 @@
 //! nothing of the measurement runs.
 
 use std::{thread, time::Duration};
+use tasuki_sys::ticks::Ticks;
 
 /// Length of a pause.
 const PAUSE: Duration = Duration::from_millis(100);
 /// From this share of all processors on, others disturb a measurement.
 const DISTURBING: f64 = 0.1;
-
-/// Processor time of this machine since it was started, in ticks of `/proc/stat`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Ticks {
-    busy: u64,
-    all: u64,
-}
-
-impl Ticks {
-    fn now() -> Option<Self> {
-        Self::of(&std::fs::read_to_string("/proc/stat").ok()?)
-    }
-
-    /// Reads the first line of `/proc/stat` (proc_stat(5)): user, nice, system, idle, iowait, irq, softirq,
-    /// steal. The two columns behind them, time of guests, are part of user and nice.
-    fn of(stat: &str) -> Option<Self> {
-        let line = stat.lines().next()?.strip_prefix("cpu ")?;
-        let columns: Result<Vec<u64>, _> = line.split_whitespace().take(8).map(str::parse).collect();
-        let columns = columns.ok().filter(|columns| columns.len() == 8)?;
-        let all = columns.iter().sum();
-        Some(Self { busy: all - columns[3] - columns[4], all })
-    }
-}
 
 /// The shares of this machine's processors that others took, one for each pause (0 to 1).
 #[derive(Debug, Default)]
@@ -52,9 +30,10 @@ impl Others {
 
     /// Pauses and watches the processors.
     pub fn watch(&mut self) {
-        let before = Ticks::now();
+        let now = || Ticks::now(None).ok().flatten();
+        let before = now();
         thread::sleep(PAUSE);
-        let share = before.zip(Ticks::now()).and_then(|(before, after)| share(before, after));
+        let share = before.zip(now()).and_then(|(before, after)| share(&before, &after));
         self.shares.extend(share);
     }
 
@@ -73,9 +52,8 @@ impl Others {
 }
 
 /// The share of the processors that was busy between two readings; `None`: no time has passed.
-fn share(before: Ticks, after: Ticks) -> Option<f64> {
-    let all = after.all.checked_sub(before.all).filter(|all| *all > 0)?;
-    Some(after.busy.saturating_sub(before.busy) as f64 / all as f64)
+fn share(before: &Ticks, after: &Ticks) -> Option<f64> {
+    after.since(before).shares().map(|shares| shares.busy)
 }
 
 #[cfg(test)]
@@ -84,13 +62,12 @@ mod tests {
 
     #[test]
     fn the_busy_share_leaves_idle_and_waiting_for_disks_out() {
-        let ticks = |stat: &str| Ticks::of(stat).expect("a line of /proc/stat");
-        let before = ticks("cpu  100 10 50 800 40 1 2 3 7 0\ncpu0 1 1 1 1 1 1 1 1\n");
-        assert_eq!(before, Ticks { busy: 166, all: 1006 });
-        let after = ticks("cpu  130 10 60 950 50 1 2 3 7 0\n");
-        assert_eq!(share(before, after), Some(0.2));
-        assert_eq!(share(before, before), None);
-        assert_eq!([Ticks::of("cpu0 1 2 3"), Ticks::of("cpu 1 2 3"), Ticks::of("")], [None; 3]);
+        // Idle time includes that of waiting for disks.
+        let before = Ticks { user: 110, idle: 840, interrupts: 3, all: 1006 };
+        let after = Ticks { user: 140, idle: 1000, interrupts: 3, all: 1206 };
+        let busy = share(&before, &after).expect("a share");
+        assert!((busy - 0.2).abs() < 1e-9, "{busy}");
+        assert_eq!(share(&before, &before), None);
     }
 
     #[test]

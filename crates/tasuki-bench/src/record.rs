@@ -1,6 +1,9 @@
 //! Records: a figure with the conditions under which it was measured.
 
-use crate::{Machine, stats::Summary};
+use crate::{
+    Machine,
+    stats::{PairedRatio, Summary},
+};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -24,6 +27,14 @@ impl Unit {
         match self {
             Unit::Microseconds => reference / value,
             Unit::MegabytesPerSecond | Unit::MegaOperations => value / reference,
+        }
+    }
+
+    /// How many times as good `values` are as `references`, in pairs of repetitions: above 1 if better.
+    pub fn paired_gain(self, values: &[f64], references: &[f64]) -> Option<PairedRatio> {
+        match self {
+            Unit::Microseconds => PairedRatio::of(references, values),
+            Unit::MegabytesPerSecond | Unit::MegaOperations => PairedRatio::of(values, references),
         }
     }
 }

@@ -137,12 +137,7 @@ impl Report {
         if base.repetitions.len() != record.repetitions.len() {
             return None;
         }
-        let gain = match record.unit {
-            crate::Unit::Microseconds => PairedRatio::of(&base.repetitions, &record.repetitions),
-            crate::Unit::MegabytesPerSecond | crate::Unit::MegaOperations => {
-                PairedRatio::of(&record.repetitions, &base.repetitions)
-            }
-        }?;
+        let gain = record.unit.paired_gain(&record.repetitions, &base.repetitions)?;
         Some(Comparison {
             test: record.test.clone(),
             bytes: record.bytes,

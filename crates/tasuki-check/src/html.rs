@@ -19,8 +19,8 @@ pub fn faults(report: &Report) -> Vec<&str> {
     report.findings.iter().filter(|finding| !finding.warning).map(|finding| finding.part.name()).collect()
 }
 
-/// The verdict in a few words.
-fn verdict(report: &Report) -> String {
+/// The verdict in a few words: how many faults and warnings there are.
+pub fn verdict(report: &Report) -> String {
     let plural = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let faults = faults(report).len();
     match (faults, report.findings.len() - faults) {

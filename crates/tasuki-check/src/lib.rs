@@ -22,7 +22,7 @@ pub use burn_in::{BurnIn, BurnInOptions, nas_kernels};
 pub use checker::{Checker, Options, Progress, expected_cluster};
 pub use error::CheckError;
 pub use finding::{Finding, Kind, Part, Report};
-pub use html::{faults, page};
+pub use html::{faults, page, verdict};
 pub use protocol::{
     AddressFacts, Answer, Arrivals, Facts, Heard, NicFacts, Order, Pinged, RandomReport, RouteFacts, Sent,
     Tally,

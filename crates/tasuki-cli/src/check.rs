@@ -13,7 +13,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 use tasuki_check::{
-    Agents, BurnIn, BurnInOptions, Checker, Options, Report, expected_cluster, faults, nas_kernels,
+    Agents, BurnIn, BurnInOptions, Checker, Options, Report, expected_cluster, faults, nas_kernels, verdict,
 };
 use tasuki_cluster::Cluster;
 use tasuki_fleet::{Fleet, LabHosts};
@@ -121,14 +121,10 @@ fn show(report: &Report) {
         println!("  -> {}\n", finding.advice);
     }
     let stages: Vec<_> = report.stages.iter().map(u8::to_string).collect();
-    let faults = report.findings.iter().filter(|finding| !finding.warning).count();
-    let found = match (faults, report.findings.len() - faults) {
-        (0, 0) => "nothing found".to_owned(),
-        (faults, warnings) => format!("{faults} faults, {warnings} warnings"),
-    };
     println!(
-        "{}: {found}; stages {}, {:.1} s, seed {}",
+        "{}: {}; stages {}, {:.1} s, seed {}",
         report.cluster,
+        verdict(report),
         stages.join(","),
         report.seconds,
         report.seed

@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(Ticks::parse(&text(1, 1), None), Some(all));
         let some = Ticks { user: 12, idle: 107, interrupts: 53, all: 194 };
         assert_eq!(Ticks::sum(&text(100, 50), &[1, 11, 7]), some);
-        for text in ["", "cpu", "cpu x y", "cpu 1 2 3\n"] {
+        for text in ["", "cpu", "cpu x y", "cpu 1 2 3\n", "cpu0 1 2 3"] {
             assert_eq!(Ticks::parse(text, None), None);
         }
     }

@@ -111,34 +111,32 @@ impl<'a> PacketBuilder<'a> {
 
     /// Completes the packet, whose tag is made with this key, and returns its length, bytes.
     pub fn finish_tagged(self, key: &PacketKey) -> Result<usize, EmitError> {
-        if self.is_empty() {
-            return Err(EmitError::Empty);
-        }
-        let (len, tagged) = (self.len, self.len + TAG_LEN);
-        let packet = self.buffer.get_mut(..tagged).ok_or(EmitError::Buffer)?;
-        let head = packet.first_chunk_mut().ok_or(EmitError::Buffer)?;
-        // The length fits into a u16, because `new` has bounded the buffer by MAX_PACKET_LEN.
-        self.header.write(head, tagged as u16)?;
-        packet[FLAGS_OFFSET] |= FLAG_TAG;
-        let tag = key.tag(&packet[..len]);
-        packet[len..].copy_from_slice(&tag);
-        let sum = checksum(packet).to_le_bytes();
-        packet[CHECKSUM_OFFSET..HEADER_LEN].copy_from_slice(&sum);
-        Ok(tagged)
+        self.complete(Some(key))
     }
 
     /// Completes the packet, without a tag, and returns its length, bytes.
     pub fn finish(self) -> Result<usize, EmitError> {
+        self.complete(None)
+    }
+
+    #[inline(always)]
+    fn complete(self, key: Option<&PacketKey>) -> Result<usize, EmitError> {
         if self.is_empty() {
             return Err(EmitError::Empty);
         }
-        let packet = &mut self.buffer[..self.len];
+        let len = self.len + if key.is_some() { TAG_LEN } else { 0 };
+        let packet = self.buffer.get_mut(..len).ok_or(EmitError::Buffer)?;
         let head = packet.first_chunk_mut().ok_or(EmitError::Buffer)?;
         // The length fits into a u16, because `new` has bounded the buffer by MAX_PACKET_LEN.
-        self.header.write(head, self.len as u16)?;
+        self.header.write(head, len as u16)?;
+        if let Some(key) = key {
+            packet[FLAGS_OFFSET] |= FLAG_TAG;
+            let (untagged, tag) = packet.split_at_mut(self.len);
+            tag.copy_from_slice(&key.tag(untagged));
+        }
         let sum = checksum(packet).to_le_bytes();
         packet[CHECKSUM_OFFSET..HEADER_LEN].copy_from_slice(&sum);
-        Ok(self.len)
+        Ok(len)
     }
 
     //= docs/reference/wire.md#greeting

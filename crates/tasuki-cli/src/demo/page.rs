@@ -2,7 +2,7 @@
 //! than a terminal of 80 columns.
 
 use crate::terminal::{Rows, table};
-use tasuki_bench::{Record, Report, Unit, nas::NasRecord, stats::PairedRatio};
+use tasuki_bench::{Record, Report, figure::significant, nas::NasRecord, stats::PairedRatio};
 use tasuki_cluster::Rate;
 use tasuki_launch::Provider;
 
@@ -94,14 +94,15 @@ fn messages(report: &Report) -> Rows {
     for first in report.records.iter().filter(mpi).filter(|record| record.network == CABLES) {
         for network in [CABLES, SWITCH] {
             let [tcp, own] = [false, true].map(|own| point(report, network, &first.test, first.bytes, own));
-            let median = |record: Option<&Record>| record.map_or("-".into(), |record| short(record.median));
+            let median =
+                |record: Option<&Record>| record.map_or("-".into(), |record| significant(record.median));
             let limit = tcp.or(own).and_then(|record| record.ceiling.as_ref());
             rows.add_row([
                 first.test.clone(),
                 first.bytes.to_string(),
                 first.unit.to_string(),
                 network.to_owned(),
-                limit.map_or("-".into(), |limit| short(limit.value)),
+                limit.map_or("-".into(), |limit| significant(limit.value)),
                 median(tcp),
                 median(own),
                 times(own.zip(tcp).and_then(|(own, tcp)| gain(own, tcp))),
@@ -128,8 +129,8 @@ fn programs(kernels: &[NasRecord]) -> Rows {
             first.class.clone(),
             first.hosts.to_string(),
             if first.hosts == 1 { "-".into() } else { first.network.clone() },
-            short(first.median),
-            own.map_or("-".into(), |own| short(own.median)),
+            significant(first.median),
+            own.map_or("-".into(), |own| significant(own.median)),
             times(ratio),
         ]);
     }
@@ -155,11 +156,7 @@ fn program<'a>(kernels: &'a [NasRecord], kernel: &str, network: &str, own: bool)
 
 /// How many times as good the first record is as the second, in pairs of repetitions.
 fn gain(record: &Record, base: &Record) -> Option<PairedRatio> {
-    let [own, base] = [&record.repetitions, &base.repetitions];
-    match record.unit {
-        Unit::Microseconds => PairedRatio::of(base, own),
-        Unit::MegabytesPerSecond | Unit::MegaOperations => PairedRatio::of(own, base),
-    }
+    record.unit.paired_gain(&record.repetitions, &base.repetitions)
 }
 
 /// A ratio as the page writes it.
@@ -167,17 +164,11 @@ fn times(ratio: Option<PairedRatio>) -> String {
     ratio.map_or("-".into(), |ratio| ratio.brief())
 }
 
-/// A figure with three significant digits.
-fn short(figure: f64) -> String {
-    let digits = 2 - figure.abs().log10().floor().clamp(-3.0, 2.0) as i32;
-    format!("{figure:.*}", digits.max(0) as usize)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
-    use tasuki_bench::Machine;
+    use tasuki_bench::{Machine, Unit};
 
     fn record(test: &str, bytes: u64, network: &str, lane: &str, figures: [f64; 3]) -> Record {
         let stack = if lane == "tasuki" { "openmpi-4.1.4 tasuki" } else { "openmpi-4.1.4" };

@@ -29,3 +29,28 @@ impl Parts<'_> {
         points
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::picture::layout::layout;
+    use tasuki_cluster::generate::{Options, generate};
+    use tasuki_topo::{Network, NodeId};
+
+    #[test]
+    fn planes_stand_above_and_below_their_hosts() {
+        let cluster = generate(&"planes:4x2".parse().expect("a shape"), &Options::default());
+        let net = Network::from_cluster(&cluster.expect("a cluster")).expect("a network");
+        let points = layout(&net);
+        let of = |is_host: bool| {
+            let nodes = (0u32..).zip(&points);
+            let nodes = nodes.filter(|(node, _)| net.host_of(NodeId(*node)).is_some() == is_host);
+            nodes.map(|(_, point)| *point).collect::<Vec<Point>>()
+        };
+        let (hosts, switches) = (of(true), of(false));
+        assert!(hosts.iter().all(|host| host.y == 0.0), "{hosts:?}");
+        assert!(hosts.windows(2).all(|pair| pair[1].x - pair[0].x == STEP.0), "{hosts:?}");
+        assert!(switches[0].y < -STEP.1 && switches[1].y > STEP.1, "{switches:?}");
+        assert!(switches.iter().all(|switch| switch.x == (hosts[0].x + hosts[3].x) / 2.0), "{switches:?}");
+    }
+}
