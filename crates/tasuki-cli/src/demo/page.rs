@@ -78,8 +78,9 @@ fn caveat(cores: usize, rate: Rate) -> String {
          processors than one, and their lines of {rate} hold programs back. That a\n\
          program is slower on four such hosts than on one is expected. Compare figures\n\
          of one table only. tcp is the MPI's own TCP, tasuki the same binary over\n\
-         Tasuki; limit is what the line allows without any MPI. On cables each pair of\n\
-         hosts has a line of its own, through the switch a host has one for all peers.\n"
+         Tasuki; limit is, without any MPI, the line's rate, or the time of the longest\n\
+         raw frame that was measured and is no longer than the message. On cables each\n\
+         pair of hosts has a line of its own, through the switch a host has one for all.\n"
     );
     if rate.bits_per_second >= 1_000_000_000 {
         text += "Lines of 1 Gbit/s and more may want more processor time than there is.\n";
