@@ -80,13 +80,25 @@ tuning! {
         measure "1000", two_hosts "--pair stream:8 --all barrier";
         adr 11;
 
-        /// For so long nothing is coalesced after messages were left behind.
-        DISTRUST_NS: u64 = 100_000_000, "ns";
-        why "A program that computes after each series is so held up for some 0.1 ms in 100 ms at most; one \
-             that only lost its processor in a series loses a few hundred series' worth of shared packets.";
-        gain "With a second instead, a busy machine slowed streams of 8 B to a fifth (noted when it was \
-              chosen)";
-        measure "1000000000", two_hosts "--pair stream:8 --all barrier";
+        /// For so long nothing is coalesced after messages were left behind for the first time.
+        DISTRUST_MIN_NS: u64 = 1_000_000, "ns";
+        why "A program that lost its processor in the middle of a series does not compute after its series, \
+             and soon coalesces again.";
+        measure "100000000", two_hosts "--pair stream:8 --all barrier";
+        adr 11;
+
+        /// For so long nothing is coalesced after messages were left behind many times; each time it is twice
+        /// as long as the time before.
+        DISTRUST_MAX_NS: u64 = 100_000_000, "ns";
+        why "A program that computes after each series is held up for some 0.1 ms in 100 ms at most.";
+        measure "1000000", two_hosts "--pair stream:8 --all barrier";
+        adr 11;
+
+        /// After so many series of which nothing was left behind the time of distrust is halved.
+        KEPT: u32 = 64, "series";
+        why "A program that leaves messages behind more often than that computes after its series; one that \
+             does so less often has lost its processor.";
+        measure "100000", two_hosts "--pair stream:8 --all barrier";
         adr 11;
 
         /// No more messages than this wait in the packet layer to share a packet.

@@ -6,7 +6,8 @@
 //! series, of which the first ones have left at once. What is held leaves when it fills a packet, when the
 //! program polls or does anything else that sends, when the series has become as long as the one before, or
 //! when the helper thread comes ([`crate::helper::watchdog`]). A program that had to be helped is not trusted
-//! with held messages for a while.
+//! with held messages for a while: for a moment if it may only have lost its processor, and each time for
+//! twice as long as the time before if it goes on to leave messages behind.
 //!
 //! A program that says itself that more messages follow (`FI_MORE` of libfabric) is believed: its messages
 //! are held from the first one on, up to the one that it does not say it of.
@@ -51,6 +52,10 @@ pub(crate) struct Coalescer {
     since: Time,
     /// Nothing is held before this time.
     distrusted_until: Time,
+    /// How long nothing is held if messages are left behind the next time, ns.
+    distrust_ns: u64,
+    /// Series of which messages could be held and none was left behind, since `distrust_ns` was changed.
+    kept: u32,
 }
 
 impl Coalescer {
@@ -67,6 +72,8 @@ impl Coalescer {
             bytes: 0,
             since: Time(0),
             distrusted_until: Time(0),
+            distrust_ns: coalesce::DISTRUST_MIN_NS,
+            kept: 0,
         }
     }
 
@@ -140,14 +147,26 @@ impl Coalescer {
         if self.coalesced > 0 && now.since_ns(self.last) > coalesce::AWAY_NS {
             self.abandon(now);
         } else {
+            self.keep(now);
             self.end_series();
+        }
+    }
+
+    /// The program has left none of a series' messages behind.
+    fn keep(&mut self, now: Time) {
+        if now >= self.distrusted_until {
+            self.kept += 1;
+            if self.kept == coalesce::KEPT {
+                (self.distrust_ns, self.kept) = ((self.distrust_ns / 2).max(coalesce::DISTRUST_MIN_NS), 0);
+            }
         }
     }
 
     /// The program has left messages behind: the helper had to send them, or should have.
     pub fn abandon(&mut self, now: Time) {
         self.end_series();
-        self.distrusted_until = Time(now.0.saturating_add(coalesce::DISTRUST_NS));
+        self.distrusted_until = Time(now.0.saturating_add(self.distrust_ns));
+        (self.distrust_ns, self.kept) = ((self.distrust_ns * 2).min(coalesce::DISTRUST_MAX_NS), 0);
     }
 
     fn end_series(&mut self) {

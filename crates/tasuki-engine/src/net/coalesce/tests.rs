@@ -132,6 +132,13 @@ fn what_is_held_fits_into_a_packet() {
     }
 }
 
+/// For how long nothing is held now, ns, to the microsecond.
+fn distrust(program: &mut Program) -> u64 {
+    let begin = program.now;
+    while program.series(10, 500) == 0 {}
+    program.now - begin
+}
+
 #[test]
 fn nothing_is_held_for_a_while_after_messages_were_left_behind() {
     for helper in [true, false] {
@@ -139,22 +146,39 @@ fn nothing_is_held_for_a_while_after_messages_were_left_behind() {
         program.begin();
         if helper {
             program.helped();
-            program.poll(300_000);
+            program.poll(1_000);
         } else {
             program.poll(coalesce::AWAY_NS + 1);
         }
-        let end = program.now + coalesce::DISTRUST_NS - 2_000_000;
-        while program.now < end {
-            assert_eq!(program.series(10, 500), 0, "helper: {helper}");
-            program.now += 1_000_000;
-        }
-        program.now += 4_000_000;
-        assert!(program.series(10, 500) > 0, "the time is over");
+        let held_again = distrust(&mut program);
+        let expected = coalesce::DISTRUST_MIN_NS - 10_000..coalesce::DISTRUST_MIN_NS + 10_000;
+        assert!(expected.contains(&held_again), "helper: {helper}, {held_again} ns");
     }
 }
 
+/// A program that goes on to leave messages behind is held up in ever fewer series, and a program that only
+/// loses its processor now and then coalesces again soon.
+#[test]
+fn distrust_grows_with_each_series_left_behind_and_shrinks_with_series_kept() {
+    let mut program = Program::new();
+    let mut left_behind = |kept: u32| {
+        (0..kept).for_each(|_| _ = program.series(10, 500));
+        program.begin();
+        program.helped();
+        program.poll(1_000);
+        distrust(&mut program)
+    };
+    let often: Vec<u64> = (0..10).map(|_| left_behind(3)).collect();
+    for pair in often.windows(2).filter(|pair| pair[1] < coalesce::DISTRUST_MAX_NS - 100_000) {
+        assert!((1.9..=2.1).contains(&(pair[1] as f64 / pair[0] as f64)), "{often:?}");
+    }
+    assert!(often[9] <= coalesce::DISTRUST_MAX_NS + 10_000, "{often:?}");
+    let seldom: Vec<u64> = (0..10).map(|_| left_behind(3 * coalesce::KEPT)).collect();
+    assert!(seldom[9] < coalesce::DISTRUST_MIN_NS * 4, "{seldom:?}");
+}
+
 /// Whatever a program does after its series, messages are left behind in at most one series per
-/// [`coalesce::DISTRUST_NS`].
+/// [`coalesce::DISTRUST_MAX_NS`], apart from those that it takes to find out that it is such a program.
 #[test]
 fn a_program_that_computes_after_each_series_is_seldom_held_up() {
     let mut program = Program::new();
@@ -170,7 +194,9 @@ fn a_program_that_computes_after_each_series_is_seldom_held_up() {
         }
         program.poll(1_000_000);
     }
-    assert!(left_behind as u64 <= (program.now - begin) / coalesce::DISTRUST_NS + 1, "{left_behind} series");
+    let doublings = u64::from((coalesce::DISTRUST_MAX_NS / coalesce::DISTRUST_MIN_NS).ilog2());
+    let most = (program.now - begin) / coalesce::DISTRUST_MAX_NS + doublings + 1;
+    assert!(left_behind as u64 <= most, "{left_behind} series, at most {most}");
 }
 
 #[test]
