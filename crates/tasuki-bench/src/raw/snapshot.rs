@@ -24,7 +24,7 @@ impl Snapshot {
     pub fn take(core: Option<usize>, streams: &[TcpStream], mptcp: bool) -> io::Result<Self> {
         Ok(Self {
             at: Instant::now(),
-            process_s: process_seconds()?,
+            process_s: tasuki_sys::clock::process_time().as_secs_f64(),
             core: core.and_then(|core| Ticks::now(Some(core)).ok().flatten()),
             counts: if mptcp { of_namespace()? } else { of_streams(streams)? },
             received_by: received_by(&fs::read_to_string("/proc/thread-self/net/dev")?),
@@ -62,12 +62,6 @@ fn received_by(text: &str) -> BTreeMap<String, u64> {
         Some((name.trim().to_owned(), numbers.split_whitespace().next()?.parse().ok()?))
     };
     text.lines().filter_map(of_line).collect()
-}
-
-/// Processor time of this process so far, all threads together, seconds.
-fn process_seconds() -> io::Result<f64> {
-    let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID)?;
-    Ok(time.tv_sec() as f64 + time.tv_nsec() as f64 * 1e-9)
 }
 
 fn of_streams(streams: &[TcpStream]) -> io::Result<TcpCounts> {

@@ -9,11 +9,12 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use tasuki_sys::clock;
 use tasuki_tuning::helper;
 
 use crate::inner::Inner;
 use crate::threads::without_signals;
-use absence::Absence;
+use absence::{Absence, Activity};
 use watchdog::Watchdog;
 
 /// The running thread. Dropping this stops it.
@@ -47,7 +48,7 @@ impl Drop for Helper {
 }
 
 fn run(inner: &Inner) {
-    let mut absence = Absence::new(inner.entries.load(Ordering::Relaxed));
+    let mut absence = Absence::new(activity(inner));
     let (mut away, mut rounds) = (false, 0u32);
     let mut watchdog = Watchdog::new();
     while !inner.stop.load(Ordering::Acquire) {
@@ -68,11 +69,21 @@ fn run(inner: &Inner) {
             (absence.oversubscribed, watchdog.oversubscribed) = (excess > 0, excess > 0);
         }
         rounds = rounds.wrapping_add(1);
-        away = absence.is_away(inner.entries.load(Ordering::Relaxed), inner.waits.load(Ordering::Relaxed));
+        away = absence.is_away(activity(inner));
         // If the lock is taken, its holder makes progress.
         if away && let Some(mut engine) = inner.lock.visit() {
             engine.progress_by_helper();
         }
+    }
+}
+
+/// What the program has done so far. Must be called by the helper thread, whose own time is none of the
+/// program's.
+fn activity(inner: &Inner) -> Activity {
+    Activity {
+        calls: inner.entries.load(Ordering::Relaxed),
+        waits: inner.waits.load(Ordering::Relaxed),
+        used: clock::process_time().saturating_sub(clock::thread_time()),
     }
 }
 

@@ -175,8 +175,21 @@ tuning! {
              from programs that are about to call.";
         measure "10000000", two_hosts "--all heat:16k --pair stream:1M";
 
-        /// A program that was given nothing at its last call, and has not called for so long, computes after
-        /// all.
+        /// A program that has used so much processor time since its last call computes, whatever it was given
+        /// at that call; then the helper steps in.
+        COMPUTED: Duration = Duration::from_millis(1), "ns";
+        why "A rank that only waits for a processor uses none, so the helper takes nothing from ranks that \
+             work.";
+        measure "1000000000", two_hosts "--all heat:16k --pair stream:1M";
+
+        /// A program computes between its calls if it uses more processor time than this for each of them.
+        PER_CALL: Duration = Duration::from_micros(100), "ns";
+        why "A poll that finds nothing takes some microseconds at most, so a program that waits calls far \
+             more often. The first round after the last call of one that computes must not be late.";
+        measure "1000000000", two_hosts "--all heat:16k --pair stream:1M";
+
+        /// A program that was given nothing at its last call, has not called for so long and has used no
+        /// processor time, does something else after all.
         WAITING: Duration = Duration::from_millis(3), "ns";
         why "Such a program calls again as soon as it gets a processor, and a helper that steps in for it \
              takes the processor from the ranks that work.";
