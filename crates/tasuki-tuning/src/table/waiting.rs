@@ -100,9 +100,9 @@ tuning! {
         why "Many of the peers that are being met have not had a processor since they were greeted, so \
              waiting for them without giving up the processor is in vain.";
         gain "Start of 16 ranks 0.965 x as fast as over TCP with 1 ms, 0.999 x with 0.1 ms (decision 10); \
-              10 us instead of 0.1 ms within the spread (docs/results/startup.md). Measured again: start, all \
-              to all and end of 16 ranks with Open MPI 4.1 take 1.03 x as long (1.01 to 1.06) with 1 ms as \
-              with 10 us, without the all to all 1.00 x (0.93 to 1.05)";
+              10 us instead of 0.1 ms within the spread (docs/results/startup.md). Measured again: start, \
+              all to all and end of 16 ranks with Open MPI 4.1 take 1.03 x as long (1.01 to 1.06) with 1 ms \
+              as with 10 us, without the all to all 1.00 x (0.93 to 1.05)";
         measure "1000000", bench "--shape star:16 --unshaped --mpi openmpi-4.1 --all alltoall:8 --pair \
                                   pingpong:8";
         adr 10;
