@@ -20,6 +20,7 @@ mod pages;
 mod run;
 mod shape;
 mod stats;
+mod table;
 mod terminal;
 mod topo;
 mod transport;
