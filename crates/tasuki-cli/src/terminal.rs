@@ -11,7 +11,7 @@ use std::time::Duration;
 pub use crate::table::{Rows, table};
 
 /// Texts are no wider than so many columns, however wide the terminal is.
-const TEXT_COLUMNS: usize = 110;
+pub const TEXT_COLUMNS: usize = 110;
 /// A terminal that says that it has fewer columns does not know its size.
 const COLUMNS_MIN: usize = 20;
 

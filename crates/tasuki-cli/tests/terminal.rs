@@ -33,7 +33,9 @@ fn fits(columns: usize, what: &[&str], shown: &str, elsewhere: &str) {
     assert!(!shown.trim().is_empty(), "{what:?} prints nothing");
     let wide: Vec<&str> = shown.lines().filter(|line| line.chars().count() > columns).collect();
     assert!(wide.is_empty(), "{what:?} has lines of more than {columns} columns: {wide:#?}");
-    let broken: Vec<&str> = words(&shown).difference(&words(elsewhere)).copied().collect();
+    // A backslash continues an example that is longer than the terminal is wide.
+    let broken: Vec<&str> =
+        words(&shown).difference(&words(elsewhere)).copied().filter(|w| *w != "\\").collect();
     assert!(broken.is_empty(), "{what:?} has broken words: {broken:?}");
 }
 
