@@ -107,7 +107,9 @@ pub fn status(answers: &[HostStatus], json: bool) -> Result<(), Failure> {
             rows.add_row(first);
         }
     }
-    println!("{rows}");
+    if rows.row_count() > 0 {
+        println!("{rows}");
+    }
     for answer in answers {
         if let Some(problem) = &answer.problem {
             eprintln!("tasuki: {problem}");
