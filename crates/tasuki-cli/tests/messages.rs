@@ -109,3 +109,20 @@ fn nothing_is_no_empty_table() {
     let shown = ok(tasuki().args(["tune", "show", "lo"]));
     assert!(shown.contains("has no driver") && !shown.contains("()"), "{shown}");
 }
+
+/// A host that is this machine is asked without ssh, which need not lead from a machine to itself.
+#[test]
+fn this_machine_is_asked_without_ssh() {
+    let own = ok(&mut Command::new("hostname")).trim().split('.').next().unwrap_or_default().to_owned();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("cluster.toml");
+    fs::write(&file, FILE.replace("n1", &own)).expect("writes");
+    let file = file.display().to_string();
+    for argv in [&["status", &file][..], &["stats", "--cluster", &file], &["doctor", "--cluster", &file]] {
+        let said = text(&tasuki().args(argv).output().expect("runs"));
+        assert!(
+            !said.contains("no-such-host") && said.contains("ssh -p 1 127.0.0.1 true"),
+            "{argv:?}: {said}"
+        );
+    }
+}

@@ -20,14 +20,15 @@ pub enum Fleet {
 }
 
 impl Fleet {
-    /// The machines of a cluster file, the lab of that name, the only lab that is up, or this machine if none
+    /// The machines of a cluster file (this machine, if it is one of them, without ssh), the lab of that name, the only lab that is up, or this machine if none
     /// is.
     ///
     /// # Errors
     /// If the file is wrong, the lab is not up, or several labs are up and none is named.
     pub fn find(lab: Option<&str>, cluster: Option<&Path>) -> Result<Self, FleetError> {
         if let Some(file) = cluster {
-            return Ok(Self::Ssh(Box::new(SshHosts::new(Cluster::load(file)?))));
+            let [ssh, tasuki] = ["ssh", "tasuki"].map(|word| vec![word.to_owned()]);
+            return Ok(Self::Ssh(Box::new(SshHosts::through(Cluster::load(file)?, ssh, tasuki))));
         }
         // Labs are root's: another user's programs do not run in one that happens to be up.
         if lab.is_none() && (need_root().is_err() || matches!(Lab::find(), Err(LabError::NoneUp))) {
