@@ -20,8 +20,8 @@ pub enum Fleet {
 }
 
 impl Fleet {
-    /// The machines of a cluster file (this machine, if it is one of them, without ssh), the lab of that name, the only lab that is up, or this machine if none
-    /// is.
+    /// The machines of a cluster file (this machine, if it is one of them, without ssh), the lab of that
+    /// name, the only lab that is up, or this machine if none is.
     ///
     /// # Errors
     /// If the file is wrong, the lab is not up, or several labs are up and none is named.
