@@ -49,9 +49,9 @@ pub fn reports(reports: &[Report], verb: &str, mode: Mode, form: Form) -> Result
             _ => {}
         }
         if mode == Mode::Show && form == Form::Short {
-            summary::lines(&report.changes)
-                .iter()
-                .for_each(|line| println!("  {}", paragraph(line, SUMMARY_INDENT)));
+            for line in summary::lines(&report.changes) {
+                println!("  {}", paragraph(&line, SUMMARY_INDENT).replace(summary::NO_BREAK, " "));
+            }
         }
     }
     let is_cut = form == Form::Short && reports.iter().any(|report| !report.changes.is_empty());

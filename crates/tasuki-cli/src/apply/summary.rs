@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use tasuki_host::{Change, Key, Value};
 
+/// Stands between a number and the name behind it, so that no line ends between them.
+pub const NO_BREAK: char = '\u{a0}';
+
 /// A line for what is new, what is changed and what is removed, if there is any of it.
 pub fn lines(changes: &[Change]) -> Vec<String> {
     let of =
@@ -34,8 +37,8 @@ fn counts(changes: &[&Change]) -> Vec<String> {
         *counts.entry(kind[0]).or_default() += 1;
     }
     let count = |[one, many]: [&str; 2]| match counts[one] {
-        1 => format!("1 {one}"),
-        count => format!("{count} {many}"),
+        1 => format!("1{NO_BREAK}{one}"),
+        count => format!("{count}{NO_BREAK}{many}"),
     };
     order.into_iter().map(count).collect()
 }
@@ -82,7 +85,8 @@ mod tests {
             change(file.clone(), Value::Absent, Value::Text("{}".into())),
             change(address(3), Value::Present, Value::Absent),
         ];
-        assert_eq!(lines(&changes), ["new: 2 addresses, 1 file", "changed: 1 MTU", "removed: 1 address"]);
+        let shown: Vec<_> = lines(&changes).iter().map(|line| line.replace(NO_BREAK, " ")).collect();
+        assert_eq!(shown, ["new: 2 addresses, 1 file", "changed: 1 MTU", "removed: 1 address"]);
         assert_eq!(lines(&[]), [""; 0]);
     }
 }
