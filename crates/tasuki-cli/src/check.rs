@@ -4,7 +4,7 @@ use crate::{
     args::CheckArgs,
     failure::Failure,
     fleet,
-    terminal::{percent_bar, print_json},
+    terminal::{Verdict, paragraph, percent_bar, print_json, print_verdict},
 };
 use nix::sys::signal::{SigHandler, Signal, signal};
 use std::{
@@ -114,19 +114,21 @@ fn fleet_of(arguments: &CheckArgs) -> Result<Fleet, Failure> {
 
 fn show(report: &Report) {
     for finding in &report.findings {
-        let mark = if finding.warning { "warning" } else { "FAULT" };
-        println!("{mark}: {}", finding.part);
-        println!("  {}", finding.says);
-        finding.evidence.iter().filter(|seen| !seen.is_empty()).for_each(|seen| println!("  - {seen}"));
+        let (verdict, word) =
+            if finding.warning { (Verdict::Doubtful, "warning") } else { (Verdict::Bad, "FAULT") };
+        print_verdict(verdict, "", word, &format!(": {}", finding.part));
+        println!("  {}", paragraph(&finding.says, 2));
+        let evidence = finding.evidence.iter().filter(|seen| !seen.is_empty());
+        evidence.for_each(|seen| println!("  - {}", paragraph(seen, 4)));
         println!("  -> {}\n", finding.advice);
     }
     let stages: Vec<_> = report.stages.iter().map(u8::to_string).collect();
-    println!(
-        "{}: {}; stages {}, {:.1} s, seed {}",
-        report.cluster,
-        verdict(report),
-        stages.join(","),
-        report.seconds,
-        report.seed
-    );
+    let worst = report.findings.iter().map(|finding| finding.warning).min();
+    let meant = match worst {
+        None => Verdict::Well,
+        Some(true) => Verdict::Doubtful,
+        Some(false) => Verdict::Bad,
+    };
+    let rest = format!("; stages {}, {:.1} s, seed {}", stages.join(","), report.seconds, report.seed);
+    print_verdict(meant, &format!("{}: ", report.cluster), &verdict(report), &rest);
 }

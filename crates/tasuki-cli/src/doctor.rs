@@ -3,7 +3,7 @@
 use crate::{
     args::DoctorArgs,
     failure::Failure,
-    terminal::{print_json, print_json_line},
+    terminal::{Verdict, paragraph, print_json, print_json_line, print_verdict},
 };
 use std::process::ExitCode;
 use tasuki_doctor::{Finding, HostFacts, Weight, examine};
@@ -34,12 +34,12 @@ fn print(title: &str, findings: &[Finding]) {
     for group in findings.chunk_by(|a, b| a.about == b.about) {
         println!("\n{}", group[0].about);
         for finding in group {
-            let mark = match finding.weight {
-                Weight::Well => "  ok    ",
-                Weight::Slower => "  slower",
-                Weight::Broken => "  BROKEN",
+            let (verdict, word) = match finding.weight {
+                Weight::Well => (Verdict::Well, "ok    "),
+                Weight::Slower => (Verdict::Doubtful, "slower"),
+                Weight::Broken => (Verdict::Bad, "BROKEN"),
             };
-            println!("{mark}  {}", finding.what);
+            print_verdict(verdict, "  ", word, &format!("  {}", paragraph(&finding.what, 10)));
             if let Some(remedy) = &finding.remedy {
                 println!("          -> {remedy}");
             }

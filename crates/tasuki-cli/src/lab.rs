@@ -6,12 +6,13 @@ use crate::{
     shape,
     terminal::{print_json, progress_bar, table},
 };
+use nix::sys::resource::{Resource, getrlimit};
 use signal_hook::{consts, iterator::Signals};
 use std::{ffi::OsString, path::Path, process::ExitCode, time::Instant};
 use tasuki_cluster::{Rate, generate};
 use tasuki_lab::{
     DirectionStatus, ExecRequest, Exit, Fault, FaultKind, Job, Lab, LabError, LabOptions, LabStatus,
-    StartingLab,
+    StartingLab, need_root,
 };
 
 /// Runs a lab command.
@@ -50,8 +51,26 @@ fn not_started(error: LabError) -> Failure {
     Failure::from(error).with_code(NOT_STARTED)
 }
 
+/// Number of files that a lab has to be allowed to open, at least. It has a few for itself, some for each
+/// host and for each command that runs in it; one that may open fewer ends while it is built, or stops
+/// answering.
+const FILES_MIN: u64 = 64;
+
+/// Refuses to build a lab that could open too few files.
+fn check_files(allowed: u64) -> Result<(), Failure> {
+    if allowed >= FILES_MIN {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "only {allowed} files may be open here (ulimit -n), too few for a lab, which needs {FILES_MIN}: \
+         ulimit -n 1024"
+    )))
+}
+
 /// Builds a lab and shows a progress bar. The lab ends with this process until it is committed.
 pub fn build(cluster: &tasuki_cluster::Cluster, options: &LabOptions) -> Result<StartingLab, Failure> {
+    need_root()?;
+    check_files(getrlimit(Resource::RLIMIT_NOFILE)?.0)?;
     let bar = progress_bar(0).with_prefix("lab");
     let result = tasuki_lab::up(cluster, options, Path::new("/proc/self/exe"), &mut |done, total, what| {
         bar.set_length(total as u64);

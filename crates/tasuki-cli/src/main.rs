@@ -20,6 +20,7 @@ mod pages;
 mod run;
 mod shape;
 mod stats;
+mod table;
 mod terminal;
 mod topo;
 mod transport;
@@ -27,7 +28,6 @@ mod tune;
 mod watch;
 
 use args::{Command, Tasuki};
-use clap::Parser;
 use failure::Failure;
 use nix::sys::signal::{SigHandler, Signal, signal};
 use std::process::ExitCode;
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     let result = if std::path::Path::new(&name).file_name().is_some_and(|name| name == "tasuki-agent") {
         lab::agent(std::env::args_os().skip(1).collect())
     } else {
-        command(Tasuki::parse())
+        command(Tasuki::of_process())
     };
     match result {
         Ok(code) => code,

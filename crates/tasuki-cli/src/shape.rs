@@ -45,15 +45,30 @@ impl fmt::Display for RatedShape {
 /// Reads a cluster file, or generates a shape.
 pub fn cluster(file: Option<&Path>, shape: Option<&Shape>, options: &Options) -> Result<Cluster, Failure> {
     match (file, shape) {
-        (Some(file), _) => Ok(Cluster::load(file)?),
+        (Some(file), _) => match file.to_str().filter(|name| !file.exists() && is_shape(name)) {
+            Some(name) => Err(Failure::new(format!("{name} is a shape and no file: write --shape {name}"))),
+            None => Ok(Cluster::load(file)?),
+        },
         (None, Some(shape)) => Ok(generate(shape, options)?),
         (None, None) => Err(Failure::new("name a cluster file, or a shape: --shape full:4")),
     }
 }
 
+fn is_shape(name: &str) -> bool {
+    name.parse::<Shape>().is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_shape_in_the_place_of_a_file_is_told_its_option() {
+        let refused =
+            |name: &str| cluster(Some(Path::new(name)), None, &Options::default()).unwrap_err().message;
+        assert_eq!(refused("full:4"), "full:4 is a shape and no file: write --shape full:4");
+        assert!(refused("no-such.toml").contains("cannot read the file"), "{}", refused("no-such.toml"));
+    }
 
     #[test]
     fn a_shape_may_have_a_rate_of_its_own() {

@@ -1,13 +1,19 @@
-//! Progress bars, tables and JSON on a terminal.
+//! Progress bars, paragraphs and JSON on a terminal.
 
-use crate::output::{in_a_line, visible_json};
-use comfy_table::{ContentArrangement, Table, presets};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::{
-    fmt,
-    ops::{Deref, DerefMut},
-    time::Duration,
+use crate::{
+    output::{visible, visible_json},
+    table::lines,
 };
+use clap::builder::styling::AnsiColor;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::time::Duration;
+
+pub use crate::table::{Rows, table};
+
+/// Texts are no wider than so many columns, however wide the terminal is.
+pub const TEXT_COLUMNS: usize = 110;
+/// A terminal that says that it has fewer columns does not know its size.
+const COLUMNS_MIN: usize = 20;
 
 /// A progress bar on standard error that counts pieces of work. It is silent if standard error is not a
 /// terminal.
@@ -28,43 +34,41 @@ fn bar(total: u64, template: &str) -> ProgressBar {
     bar
 }
 
-/// A table for people. Whatever text a cell holds, it stays in its row, and a terminal does not obey it.
-pub struct Rows(Table);
-
-impl Rows {
-    /// Adds a row.
-    pub fn add_row(&mut self, cells: impl IntoIterator<Item = impl ToString>) -> &mut Self {
-        self.0.add_row(cells.into_iter().map(|cell| in_a_line(&cell.to_string()).into_owned()));
-        self
-    }
+/// Number of columns of the terminal that standard output is; `None`: it is none, or has no size.
+pub fn width() -> Option<usize> {
+    let (terminal_size::Width(columns), _) = terminal_size::terminal_size_of(std::io::stdout())?;
+    Some(usize::from(columns)).filter(|columns| *columns >= COLUMNS_MIN)
 }
 
-impl Deref for Rows {
-    type Target = Table;
-
-    fn deref(&self) -> &Table {
-        &self.0
-    }
+/// A text, broken between words into lines that fit the terminal, the first of which begins in column
+/// `indent` and the others are indented by as many blanks. Where there is no terminal it stays one line,
+/// which other programs can search.
+pub fn paragraph(text: &str, indent: usize) -> String {
+    let width = width().map_or(usize::MAX, |width| width.min(TEXT_COLUMNS));
+    lines(text, width.saturating_sub(indent).max(COLUMNS_MIN)).join(&format!("\n{:indent$}", ""))
 }
 
-impl DerefMut for Rows {
-    fn deref_mut(&mut self) -> &mut Table {
-        &mut self.0
-    }
+/// What a verdict means, which gives its word a colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// All is as it should be.
+    Well,
+    /// It works, but should be looked at.
+    Doubtful,
+    /// Something is wrong.
+    Bad,
 }
 
-impl fmt::Display for Rows {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-/// A table with these column names.
-pub fn table<const N: usize>(header: [&str; N]) -> Rows {
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(header.map(in_a_line));
-    Rows(table)
+/// Prints a line that begins with `before` and the word of a verdict. The word has a colour on terminals that
+/// have colours, unless NO_COLOR is set (anstream decides); the rest passes [`visible`] as everything does.
+pub fn print_verdict(verdict: Verdict, before: &str, word: &str, after: &str) {
+    let colour = match verdict {
+        Verdict::Well => AnsiColor::Green,
+        Verdict::Doubtful => AnsiColor::Yellow,
+        Verdict::Bad => AnsiColor::Red,
+    };
+    let style = colour.on_default().bold();
+    anstream::println!("{}{style}{}{style:#}{}", visible(before), visible(word), visible(after));
 }
 
 /// Prints a value as JSON on one line of standard output.

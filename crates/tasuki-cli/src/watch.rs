@@ -40,6 +40,9 @@ fn status(arguments: &WatchArgs) -> Result<ExitCode, Failure> {
     if !is_asked {
         // Without a cluster or a lab it is about this machine, which may be a host of a lab.
         let notes: Vec<Note> = tasuki_watch::note().into_iter().collect();
+        if notes.is_empty() {
+            eprintln!("tasuki: no watch runs on this machine; `tasuki apply` starts it");
+        }
         return show(&notes, &[], arguments.json);
     }
     let fleet = Fleet::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
@@ -73,7 +76,9 @@ fn show(notes: &[Note], problems: &[String], json: bool) -> Result<ExitCode, Fai
                 note.changes.to_string(),
             ]);
         }
-        println!("{rows}");
+        if rows.row_count() > 0 {
+            println!("{rows}");
+        }
         let mut dead: Vec<_> = notes.iter().flat_map(|note| &note.dead).collect();
         dead.sort();
         dead.dedup();

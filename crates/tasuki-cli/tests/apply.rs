@@ -39,6 +39,15 @@ fn check_shape(shape: &str) {
     assert_eq!(diff.status.code(), Some(1), "{}", text(&diff));
     let reports: serde_json::Value = serde_json::from_slice(&diff.stdout).expect("JSON");
     assert!(reports[0]["changes"].as_array().expect("changes").len() > 10, "{reports}");
+    // For people every host has a few lines, and a line for each setting with --full.
+    let count = reports[0]["changes"].as_array().map_or(0, Vec::len);
+    let [short, full] = [&[][..], &["--full"]].map(|more| {
+        let diff = tasuki().args(["diff", "--lab", &lab.name]).args(more).output().expect("runs");
+        String::from_utf8(diff.stdout).expect("UTF-8")
+    });
+    assert!(short.contains(&format!("n1: {count} things would be changed\n  new: 1 interface, ")), "{short}");
+    assert!(short.lines().count() <= 4 * hosts(&lab).len() + 1, "{short}");
+    assert!(full.lines().filter(|line| line.starts_with(" n1 ")).count() == count, "{full}");
     assert_eq!(before, whole_of_all(&lab), "{shape}: diff changed something");
 
     // The watch is left out, because it would lead around hosts that the machine does not run for a second.

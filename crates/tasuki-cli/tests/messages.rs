@@ -81,3 +81,48 @@ fn what_needs_root_says_so() {
         assert!(!said.contains("Permission denied") && !said.contains("Broken pipe"), "{argv:?}: {said}");
     }
 }
+
+/// A lab that may open too few files is refused, and not said to have ended or to have broken a pipe.
+#[test]
+fn too_few_files_for_a_lab() {
+    if skip_without_root("too_few_files_for_a_lab") {
+        return;
+    }
+    for files in [8, 12, 20] {
+        let line =
+            format!("ulimit -n {files}; exec \"$TASUKI\" lab up --shape full:2 --name too-few-{files}");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &line]).env("TASUKI", env!("CARGO_BIN_EXE_tasuki"));
+        let output = shell.output().expect("runs");
+        let said = text(&output);
+        assert!(!output.status.success() && said.contains("ulimit -n 1024"), "{files}: {said}");
+        assert!(said.contains(&format!("only {files} files may be open")), "{files}: {said}");
+    }
+}
+
+/// What is not there is said to be missing, instead of shown as an empty table.
+#[test]
+fn nothing_is_no_empty_table() {
+    let output = tasuki().args(["watch", "--status"]).output().expect("runs");
+    assert!(text(&output).contains("no watch runs on this machine"), "{}", text(&output));
+    assert!(output.stdout.is_empty(), "{}", text(&output));
+    let shown = ok(tasuki().args(["tune", "show", "lo"]));
+    assert!(shown.contains("has no driver") && !shown.contains("()"), "{shown}");
+}
+
+/// A host that is this machine is asked without ssh, which need not lead from a machine to itself.
+#[test]
+fn this_machine_is_asked_without_ssh() {
+    let own = ok(&mut Command::new("hostname")).trim().split('.').next().unwrap_or_default().to_owned();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("cluster.toml");
+    fs::write(&file, FILE.replace("n1", &own)).expect("writes");
+    let file = file.display().to_string();
+    for argv in [&["status", &file][..], &["stats", "--cluster", &file], &["doctor", "--cluster", &file]] {
+        let said = text(&tasuki().args(argv).output().expect("runs"));
+        assert!(
+            !said.contains("no-such-host") && said.contains("ssh -p 1 127.0.0.1 true"),
+            "{argv:?}: {said}"
+        );
+    }
+}

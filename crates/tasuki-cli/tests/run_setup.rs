@@ -42,6 +42,12 @@ fn hosts_that_are_not_set_up_are_refused() {
     std::fs::write(&file, other).expect("writes");
     ok(tasuki().arg("apply").arg(&file).args(["--no-watch", "--lab", &lab.name]));
     refused("n1, n2 are set up by another cluster file");
+    // The doctor says of each of these hosts the same, and names the command that mends it.
+    let doctor = tasuki().args(["doctor", "--lab", &lab.name]).output().expect("runs");
+    let said = text(&doctor);
+    assert!(!doctor.status.success(), "{said}");
+    assert_eq!(said.matches("set up by another cluster file").count(), 2, "{said}");
+    assert_eq!(said.matches(&format!("tasuki apply --lab {}", lab.name)).count(), 2, "{said}");
 
     ok(tasuki().args(["undo", "--lab", &lab.name]));
     refused("n1, n2 are not set up");

@@ -355,6 +355,32 @@ fn files_are_not_written_over() {
         assert!(said.contains("precious is there already; --force"), "{argv:?}: {said}");
         assert_eq!(std::fs::read_to_string(&file).expect("reads"), "precious", "{argv:?}");
     }
+    // The files of a folder, each alone, and whatever else lies in the folder stays.
+    let (plan, plots) = (folder.path().join("plan"), folder.path().join("plots"));
+    let [into_plan, into_plots] = [&plan, &plots].map(|folder| folder.to_str().expect("UTF-8"));
+    let planned = ["cluster.toml", "tables.json", "cabling.txt", "labels.csv", "cabling.svg", "index.html"];
+    let fill: &[&str] = &["plan", "--hosts", "4", "--nics", "3", "--folder", into_plan];
+    let simulated = ["receivers-SS20-to-SS5.svg", "receivers-SS20--varying.svg"];
+    let receivers: &[&str] = &["topo", "receivers", "--sizes", "500000", "--plots", into_plots];
+    let figures = ["rhinet2-figure-4.svg", "rhinet2-figure-8.svg"];
+    let rhinet2: &[&str] = &["topo", "rhinet2", "--lists", "1", "--graphs", "1", "--plots", into_plots];
+    for (argv, into, names) in
+        [(fill, &plan, &planned[..]), (receivers, &plots, &simulated), (rhinet2, &plots, &figures)]
+    {
+        for name in names {
+            let precious = into.join(name);
+            std::fs::create_dir_all(into).expect("a folder");
+            std::fs::write(&precious, "precious").expect("writes");
+            let said = fails(argv);
+            assert!(said.contains(&format!("{name} is there already; --force")), "{argv:?}: {said}");
+            let left = std::fs::read_dir(into).expect("reads").count();
+            assert_eq!((left, std::fs::read_to_string(&precious).expect("reads")), (1, "precious".into()));
+            std::fs::remove_file(&precious).expect("removes");
+        }
+    }
+    ok(tasuki().args(fill));
+    assert_eq!(std::fs::read_dir(&plan).expect("reads").count(), planned.len(), "all files are guarded");
+    ok(tasuki().args(fill).arg("--force"));
     ok(tasuki().args(commands[0]).arg("--force"));
     assert!(std::fs::read_to_string(&file).expect("reads").contains("[[host]]"));
     ok(tasuki().args(["cluster", "new", "full:2", "-o", "/dev/null"]));

@@ -1,6 +1,9 @@
 //! What the facts of a host mean.
 
-use crate::{Finding, HostFacts, NicFacts};
+use crate::{
+    Finding, HostFacts, NicFacts,
+    setup::{Expected, no_rails, other_file},
+};
 use tasuki_cluster::{HostRail, RailTable};
 
 /// What one receiving socket should be able to hold: 4 ms of a 10 Gbit/s line.
@@ -8,15 +11,17 @@ const SOCKET_BYTES: u64 = 4 << 20;
 /// Least free space of /dev/shm, bytes: with less there is room for few rings.
 const SHM_BYTES_MIN: u64 = 64 << 20;
 
-/// All findings about a host. `in_fleet`: it is one of a lab or a cluster, so that messages must find their
-/// way to other hosts; a machine alone needs no rails.
-pub fn findings(facts: &HostFacts, in_fleet: bool) -> Vec<Finding> {
+/// All findings about a host. `expected` is what a host of a lab or a cluster should be, whose messages must
+/// find a route to other hosts; a machine alone (`None`) needs no rails.
+pub fn findings(facts: &HostFacts, expected: Option<&Expected>) -> Vec<Finding> {
     let mut all = kernel(facts);
     all.extend(within_the_host(facts));
     all.extend(sockets(facts));
-    all.extend(match &facts.rails {
-        Some(table) => [vec![raw(facts)], rails(facts, table)].concat(),
-        None => no_rails(facts, in_fleet),
+    let other = expected.and_then(|expected| other_file(facts, expected));
+    all.extend(match (&facts.rails, other) {
+        (Some(_), Some(other)) => vec![raw(facts), other],
+        (Some(table), None) => [vec![raw(facts)], rails(facts, table, expected)].concat(),
+        (None, _) => vec![no_rails(facts, expected)],
     });
     all
 }
@@ -125,24 +130,14 @@ fn raw(facts: &HostFacts) -> Finding {
     }
 }
 
-fn no_rails(facts: &HostFacts, in_fleet: bool) -> Vec<Finding> {
-    let problem = facts.rails_problem.clone().unwrap_or_default();
-    let what =
-        format!("between hosts: udp over one routed way only, as there is no table of rails ({problem})");
-    let remedy = "tasuki apply FILE (a lab: tasuki apply --lab NAME), or name a table with \
-                  TASUKI_RAILS; until then tasuki run works with --transport tcp alone";
-    let finding = if in_fleet { Finding::broken } else { Finding::slower };
-    vec![finding(&facts.host, &what, remedy)]
-}
-
-fn rails(facts: &HostFacts, table: &RailTable) -> Vec<Finding> {
+fn rails(facts: &HostFacts, table: &RailTable, expected: Option<&Expected>) -> Vec<Finding> {
     let host = &facts.host;
     let mut all = Vec::new();
     if !facts.nics.values().any(|nic| nic.addresses.contains(&table.identity)) {
         all.push(Finding::broken(
             host,
             format!("no interface has the identity address {}", table.identity),
-            "build the lab anew: tasuki lab down, tasuki lab up",
+            expected.map_or("tasuki apply with the cluster file", |expected| expected.apply.as_str()),
         ));
     }
     for peer in table.peers.values() {
@@ -213,6 +208,7 @@ mod tests {
         };
         HostFacts {
             host: "n1".into(),
+            rails_file: RailTable::PATH.into(),
             kernel: "6.1.0-18-amd64".into(),
             rails: Some(table),
             nics: [("tasuki0".into(), nic("10.77.0.1", None)), ("eth1".into(), nic("10.78.1.1", Some(1000)))]
@@ -225,6 +221,11 @@ mod tests {
         }
     }
 
+    /// What the host of [`healthy`] should be: what it is.
+    fn expected() -> Expected {
+        Expected { apply: "tasuki apply my.toml".into(), table: healthy().rails.unwrap() }
+    }
+
     fn without_frames(facts: &mut HostFacts) {
         facts.raw_refused = Some("Operation not permitted".into());
         facts.broker_refused =
@@ -235,7 +236,7 @@ mod tests {
     fn a_broker_makes_up_for_missing_permission() {
         let mut facts = healthy();
         facts.raw_refused = Some("Operation not permitted".into());
-        let findings = findings(&facts, true);
+        let findings = findings(&facts, Some(&expected()));
         assert!(findings.iter().all(|finding| finding.weight == Weight::Well), "{findings:?}");
         assert!(findings.iter().any(|finding| finding.what.contains("from the broker")), "{findings:?}");
     }
@@ -243,15 +244,15 @@ mod tests {
     #[test]
     fn a_machine_alone_works_without_rails_and_a_host_of_a_fleet_does_not() {
         let facts = HostFacts { rails: None, ..healthy() };
-        for (in_fleet, weight) in [(true, Weight::Broken), (false, Weight::Slower)] {
-            let worst = findings(&facts, in_fleet).into_iter().map(|finding| finding.weight).max();
+        for (expected, weight) in [(Some(&expected()), Weight::Broken), (None, Weight::Slower)] {
+            let worst = findings(&facts, expected).into_iter().map(|finding| finding.weight).max();
             assert_eq!(worst, Some(weight));
         }
     }
 
     #[test]
     fn a_healthy_host_needs_nothing() {
-        let findings = findings(&healthy(), true);
+        let findings = findings(&healthy(), Some(&expected()));
         assert!(findings.iter().all(|finding| finding.weight == Weight::Well), "{findings:?}");
         let said = findings.iter().map(|finding| finding.what.as_str()).collect::<Vec<_>>().join("\n");
         for part in ["shm", "to n2: udp, rail 0: eth1", "MTU 9000, 1000 Mbit/s", "to n3: udp, routed"] {
@@ -262,7 +263,7 @@ mod tests {
     #[test]
     fn each_fault_is_found_alone_and_has_a_remedy() {
         type Fault = (fn(&mut HostFacts), Weight, &'static str);
-        let faults: [Fault; 14] = [
+        let faults: [Fault; 15] = [
             (|f| without_frames(f), Weight::Slower, "usermod"),
             (|f| f.kernel = "5.10.0-28".into(), Weight::Broken, "5.15"),
             (|f| f.shm = None, Weight::Slower, "mount -t tmpfs"),
@@ -271,8 +272,9 @@ mod tests {
             (|f| f.ptrace_scope = Some(2), Weight::Slower, "sysctl -w kernel.yama"),
             (|f| f.ptrace_scope = Some(3), Weight::Slower, "anew"),
             (|f| f.rmem_max = Some(212_992), Weight::Slower, "net.core.rmem_max=4194304"),
-            (|f| f.rails = None, Weight::Broken, "tasuki apply FILE"),
-            (|f| drop(f.nics.remove("tasuki0")), Weight::Broken, "lab up"),
+            (|f| f.rails = None, Weight::Broken, "tasuki apply my.toml"),
+            (|f| f.rails.as_mut().unwrap().host = "x".into(), Weight::Broken, "tasuki apply my.toml"),
+            (|f| drop(f.nics.remove("tasuki0")), Weight::Broken, "tasuki apply my.toml"),
             (|f| drop(f.nics.remove("eth1")), Weight::Slower, "cluster file"),
             (|f| f.nics.get_mut("eth1").unwrap().carrier = false, Weight::Slower, "ip link set eth1 up"),
             (|f| f.nics.get_mut("eth1").unwrap().mtu = 1500, Weight::Slower, "ip link set eth1 mtu 9000"),
@@ -281,8 +283,10 @@ mod tests {
         for (number, (plant, weight, remedy)) in faults.into_iter().enumerate() {
             let mut facts = healthy();
             plant(&mut facts);
-            let found: Vec<_> =
-                findings(&facts, true).into_iter().filter(|f| f.weight != Weight::Well).collect();
+            let found: Vec<_> = findings(&facts, Some(&expected()))
+                .into_iter()
+                .filter(|f| f.weight != Weight::Well)
+                .collect();
             assert_eq!(found.len(), 1, "fault {number}: {found:?}");
             assert_eq!(found[0].weight, weight, "{found:?}");
             assert!(found[0].remedy.as_ref().is_some_and(|text| text.contains(remedy)), "{found:?}");

@@ -8,10 +8,12 @@ mod facts;
 mod finding;
 mod host;
 mod mpi;
+mod setup;
 
 pub use facts::{BrokerRefusal, HostFacts, NicFacts};
 pub use finding::{Finding, Weight};
 
+use setup::Expected;
 use std::ffi::OsString;
 use tasuki_fleet::{Fleet, HostError, Task};
 use tasuki_job::RunError;
@@ -23,17 +25,17 @@ pub const FACTS_COMMAND: &str = "doctor-facts";
 /// installed), and about every host of the fleet.
 ///
 /// # Errors
-/// If the program or the MPI that was named is not found.
+/// If the program or the MPI that was named is not found, or the fleet's cluster has no plan of addresses.
 pub fn examine(
     fleet: &Fleet,
     program: Option<&OsString>,
     mpi: Option<&str>,
 ) -> Result<Vec<Finding>, RunError> {
-    let in_fleet = !matches!(fleet, Fleet::Local);
+    let expected = Expected::of_all(fleet)?;
     let mut findings = mpi::findings(program, mpi)?;
-    for answer in fleet.run_all(&Task::tasuki([FACTS_COMMAND])) {
+    for (number, answer) in fleet.run_all(&Task::tasuki([FACTS_COMMAND])).into_iter().enumerate() {
         match answer.json::<HostFacts>() {
-            Ok(facts) => findings.extend(host::findings(&facts, in_fleet)),
+            Ok(facts) => findings.extend(host::findings(&facts, expected.get(number))),
             Err(HostError { host, why, remedy }) => {
                 let remedy = remedy.unwrap_or_else(|| format!("run `tasuki doctor` on {host} itself"));
                 findings.push(Finding::broken(&host, why, remedy));

@@ -6,7 +6,7 @@ use crate::{
 use std::{path::Path, process::Command};
 use tasuki_cluster::{Cluster, HostId};
 use tasuki_lab::{Lab, LabError, need_root};
-use tasuki_process::{Limited, text_file};
+use tasuki_process::{Limited, quote, text_file};
 
 /// Hosts, and how they are reached.
 #[derive(Clone, Debug)]
@@ -20,14 +20,15 @@ pub enum Fleet {
 }
 
 impl Fleet {
-    /// The machines of a cluster file, the lab of that name, the only lab that is up, or this machine if none
-    /// is.
+    /// The machines of a cluster file (this machine, if it is one of them, without ssh), the lab of that
+    /// name, the only lab that is up, or this machine if none is.
     ///
     /// # Errors
     /// If the file is wrong, the lab is not up, or several labs are up and none is named.
     pub fn find(lab: Option<&str>, cluster: Option<&Path>) -> Result<Self, FleetError> {
         if let Some(file) = cluster {
-            return Ok(Self::Ssh(Box::new(SshHosts::new(Cluster::load(file)?))));
+            let [ssh, tasuki] = ["ssh", "tasuki"].map(|word| vec![word.to_owned()]);
+            return Ok(Self::Ssh(Box::new(SshHosts::through(Cluster::load(file)?, ssh, tasuki))));
         }
         // Labs are root's: another user's programs do not run in one that happens to be up.
         if lab.is_none() && (need_root().is_err() || matches!(Lab::find(), Err(LabError::NoneUp))) {
@@ -51,6 +52,17 @@ impl Fleet {
             Self::Local => None,
             Self::Lab(hosts) => Some(&hosts.cluster),
             Self::Ssh(hosts) => Some(&hosts.cluster),
+        }
+    }
+
+    /// The command that sets these hosts up, as a user types it. For this machine alone it has FILE in the
+    /// place of a cluster file, as none is known.
+    pub fn apply_command(&self) -> String {
+        let file = self.cluster().and_then(|cluster| cluster.source.as_ref());
+        match (self, file) {
+            (Self::Lab(hosts), _) => format!("tasuki apply --lab {}", hosts.lab),
+            (_, Some(file)) => format!("tasuki apply {}", quote(file.as_os_str())),
+            (_, None) => "tasuki apply FILE".into(),
         }
     }
 
@@ -122,6 +134,7 @@ impl Fleet {
 mod tests {
     use super::*;
     use std::{sync::Mutex, time::Duration};
+    use tasuki_lab::LabOptions;
 
     fn shell(script: &str) -> Task {
         Task::program(["sh", "-c", script])
@@ -136,6 +149,16 @@ mod tests {
         let answers = fleet.run_each(|_| shell("cat; exit 0").input("fed"), tell);
         assert_eq!(answers.into_iter().next().unwrap().text(), Ok("fed".into()));
         assert_eq!(told.into_inner().unwrap(), [host_name()]);
+    }
+
+    #[test]
+    fn the_command_that_sets_hosts_up_names_their_file_or_lab() {
+        let text = "[[host]]\nname = \"a\"\nnic = [{ name = \"eth1\" }]\n";
+        let cluster = Cluster::parse(text, Some(Path::new("my cluster.toml"))).unwrap();
+        let lab = LabHosts::new(cluster.clone(), LabOptions::named("ring"));
+        let ssh = Fleet::Ssh(Box::new(SshHosts::new(cluster)));
+        assert_eq!(ssh.apply_command(), "tasuki apply 'my cluster.toml'");
+        assert_eq!(Fleet::Lab(Box::new(lab)).apply_command(), "tasuki apply --lab ring");
     }
 
     #[test]

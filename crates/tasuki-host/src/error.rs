@@ -18,10 +18,7 @@ pub enum HostError {
         source: io::Error,
     },
     /// The plan names an interface that the host does not have.
-    #[error(
-        "{host}: there is no interface {interface}; it has {present}. Correct the NIC's name in the cluster \
-         file"
-    )]
+    #[error("{host}: there is no interface {interface}; it has {present}. Correct the NIC's name")]
     NoInterface {
         /// Host name.
         host: String,

@@ -18,5 +18,5 @@ pub use error::RunError;
 pub use facts::{check_one_network, facts, lab_facts};
 pub use finder::{Finder, own_environment};
 pub use prepare::{JobRequest, PreparedJob, job_of, shared_paths};
-pub use setup::{FACTS_COMMAND, JobFacts};
+pub use setup::{FACTS_COMMAND, JobFacts, OTHER_FILE, is_same_cabling};
 pub use transport::{Choice, Wanted, choose, own_provider};

@@ -19,6 +19,9 @@ use tasuki_fleet::{Fleet, HostError, SshHosts, Task};
 /// The hidden subcommand of `tasuki` that prints a host's [`JobFacts`] as JSON.
 pub const FACTS_COMMAND: &str = "job-facts";
 
+/// What messages say has set up a host whose table of rails is not the one of the cluster file at hand.
+pub const OTHER_FILE: &str = "another cluster file, or by this one before it was changed";
+
 /// What a host says of itself before a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobFacts {
@@ -82,12 +85,8 @@ pub(crate) fn check_ready(fleet: &Fleet, answers: &Answers) -> Result<(), RunErr
         // An older version does not know the question, and is asked for its version.
         check_same_everywhere(cluster)?;
     }
-    let apply = match fleet {
-        Fleet::Lab(lab) => format!("tasuki apply --lab {}", lab.lab),
-        _ => "tasuki apply FILE".to_owned(),
-    };
     let tables = RailTable::of_all(cluster, &AddressPlan::new(cluster)?, None);
-    match complaint(&tables, answers, &apply) {
+    match complaint(&tables, answers, &fleet.apply_command()) {
         None => Ok(()),
         Some(text) => Err(RunError::NotSetUp(text)),
     }
@@ -120,14 +119,14 @@ fn complaint(tables: &[RailTable], answers: &Answers, apply: &str) -> Option<Str
         all.push(format!("{} not set up: `{apply}` (or --transport tcp)", are(&bare)));
     }
     if !other.is_empty() {
-        all.push(format!("{} set up by another cluster file: `{apply}` (or --transport tcp)", are(&other)));
+        all.push(format!("{} set up by {OTHER_FILE}: `{apply}` (or --transport tcp)", are(&other)));
     }
     (!all.is_empty()).then(|| all.join("\n"))
 }
 
 /// Whether two tables have the same hosts, addresses and NICs. Options of `apply` and `lab up` set rates, and
 /// a lab's MTU may be smaller, so that these two may differ.
-fn is_same_cabling(a: &RailTable, b: &RailTable) -> bool {
+pub fn is_same_cabling(a: &RailTable, b: &RailTable) -> bool {
     let ends = |rails: &[HostRail]| {
         let ends = rails.iter().map(|rail| (rail.rail, rail.nic.clone(), rail.local, rail.remote));
         ends.collect::<Vec<_>>()
@@ -201,7 +200,8 @@ mod tests {
         let mut other = tables("full:3");
         other[2].peers.values_mut().next().unwrap().rails[0].nic = "eth9".into();
         let said = said(&tables("full:3"), &answers(&other));
-        assert!(said.starts_with("n3 is set up by another cluster file: `tasuki apply FILE`"), "{said}");
+        assert!(said.starts_with("n3 is set up by another cluster file, or"), "{said}");
+        assert!(said.contains(": `tasuki apply FILE` (or --transport tcp)"), "{said}");
     }
 
     #[test]

@@ -7,8 +7,26 @@ use crate::{
     picture::{Page, Section, draw_cluster},
     write_file,
 };
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 use tasuki_topo::{Engine, Limits, Network, PathRule, route};
+
+/// The files of a folder, each with a description of its content.
+const FILES: [(&str, &str); 6] = [
+    ("cluster.toml", "the cluster file"),
+    ("tables.json", "single shortest paths, for tasuki topo verify --lossy"),
+    ("cabling.txt", "what to plug in where, rack by rack"),
+    ("labels.csv", "labels for both ends of every cable"),
+    ("cabling.svg", "the picture"),
+    ("index.html", "all of it as a page"),
+];
+
+/// The files that [`write_folder`] writes.
+pub fn folder_files(folder: &Path) -> Vec<PathBuf> {
+    FILES.iter().map(|(name, _)| folder.join(name)).collect()
+}
 
 /// Writes cluster file, tables, cabling list, labels, picture and page into a folder, which is made if it
 /// does not exist. Returns each file with a description of its content.
@@ -22,25 +40,17 @@ pub fn write_folder(
     let net = Network::from_cluster(&one.cluster)?;
     // Ethernet and relaying hosts drop packets instead of waiting for room, so that no deadlock can arise.
     let tables = route(&net, Engine::Minimal(PathRule::SpreadPerHost), Limits::lossy())?;
-    let files = [
-        ("cluster.toml", "the cluster file", one.cluster.to_toml()),
-        (
-            "tables.json",
-            "single shortest paths, for tasuki topo verify --lossy",
-            TablesFile::new(&net, &tables).to_json()?,
-        ),
-        (
-            "cabling.txt",
-            "what to plug in where, rack by rack",
-            cabling_list(&one.cluster, one.moves.as_ref()),
-        ),
-        ("labels.csv", "labels for both ends of every cable", labels(&one.cluster)),
-        ("cabling.svg", "the picture", draw_cluster(&net, &one.cluster, &[])?),
-        ("index.html", "all of it as a page", page(one, &net, inventory)?.html()),
+    // In the order of `FILES`.
+    let texts = [
+        one.cluster.to_toml(),
+        TablesFile::new(&net, &tables).to_json()?,
+        cabling_list(&one.cluster, one.moves.as_ref()),
+        labels(&one.cluster),
+        draw_cluster(&net, &one.cluster, &[])?,
+        page(one, &net, inventory)?.html(),
     ];
     let mut written = Vec::new();
-    for (name, what, text) in files {
-        let path = folder.join(name);
+    for ((path, (_, what)), text) in folder_files(folder).into_iter().zip(FILES).zip(texts) {
         write_file(&path, &text)?;
         written.push([path.display().to_string(), what.to_owned()]);
     }

@@ -37,7 +37,7 @@ pub use compare::{COMPARE_STEPS, Compared, compare, compared_engines};
 pub use engines::{ENGINES, engine_named};
 pub use error::PlanningError;
 pub use files::write_file;
-pub use folder::write_folder;
+pub use folder::{folder_files, write_folder};
 pub use grow::{GROW_STEPS, Moves, grown};
 pub use inventory::{Inventory, OwnSwitch, PcieSlot, Prices};
 pub use measure::{MEASURE_STEPS, Measures, WeakPart, measure, measure_rows};

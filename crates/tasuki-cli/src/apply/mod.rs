@@ -1,8 +1,9 @@
 //! `tasuki apply`, `diff`, `undo` and `status`: on this machine, or on all hosts of a cluster.
 
 mod show;
+mod summary;
 
-pub use show::reports;
+pub use show::{Form, reports};
 
 use crate::{
     args::{ApplyArgs, HostsArgs, OnOff, StateArgs},
@@ -29,7 +30,7 @@ const DIFFERENT: u8 = 1;
 pub fn apply(arguments: &ApplyArgs) -> Result<ExitCode, Failure> {
     let mode = mode(&arguments.hosts, arguments.dry_run);
     let reports = run(arguments, mode)?;
-    show::reports(&reports, "changed", mode, arguments.hosts.json)?;
+    show::reports(&reports, "changed", mode, form(&arguments.hosts, arguments.full))?;
     Ok(code(&reports))
 }
 
@@ -37,7 +38,7 @@ pub fn apply(arguments: &ApplyArgs) -> Result<ExitCode, Failure> {
 pub fn diff(arguments: &ApplyArgs) -> Result<ExitCode, Failure> {
     let trouble = |failure: Failure| failure.with_code(DIFFERENT + 1);
     let reports = run(arguments, Mode::Show).map_err(trouble)?;
-    show::reports(&reports, "changed", Mode::Show, arguments.hosts.json)?;
+    show::reports(&reports, "changed", Mode::Show, form(&arguments.hosts, arguments.full))?;
     let has_problems = reports.iter().any(|report| !report.problems.is_empty());
     let is_different = reports.iter().any(|report| !report.changes.is_empty());
     Ok(match (has_problems, is_different) {
@@ -55,7 +56,7 @@ pub fn undo(arguments: &StateArgs) -> Result<ExitCode, Failure> {
         Some(fleet) => tasuki_apply::undo_all(&fleet, &host_options(hosts), mode, &progress()),
         None => vec![tasuki_apply::undo(&own_name(hosts), &host_options(hosts), mode)],
     };
-    show::reports(&reports, "restored", mode, hosts.json)?;
+    show::reports(&reports, "restored", mode, form(hosts, arguments.full))?;
     Ok(code(&reports))
 }
 
@@ -75,6 +76,14 @@ fn mode(hosts: &HostsArgs, dry_run: bool) -> Mode {
         (true, _) => Mode::Check,
         (_, true) => Mode::Show,
         _ => Mode::Change,
+    }
+}
+
+fn form(hosts: &HostsArgs, full: bool) -> Form {
+    match (hosts.json, full) {
+        (true, _) => Form::Json,
+        (_, true) => Form::Full,
+        _ => Form::Short,
     }
 }
 

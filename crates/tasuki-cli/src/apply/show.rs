@@ -1,19 +1,34 @@
 //! Prints reports of `apply`, `diff` and `undo`, and how hosts are.
 
+use super::summary;
 use crate::{
     failure::Failure,
-    terminal::{print_json, table},
+    terminal::{paragraph, print_json, table},
 };
 use tasuki_apply::HostStatus;
 use tasuki_host::{Change, Mode, Report};
 
+/// Blanks before what follows the first line of a summary's line.
+const SUMMARY_INDENT: usize = 4;
+
+/// How reports are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As JSON.
+    Json,
+    /// With a row for every change that would be made.
+    Full,
+    /// With a few lines for each host.
+    Short,
+}
+
 /// Prints reports of `apply`, `diff` or `undo`. `verb` says what happens to a setting: `changed` or
 /// `restored`.
-pub fn reports(reports: &[Report], verb: &str, mode: Mode, json: bool) -> Result<(), Failure> {
-    if json {
+pub fn reports(reports: &[Report], verb: &str, mode: Mode, form: Form) -> Result<(), Failure> {
+    if form == Form::Json {
         return print_json(&reports);
     }
-    if mode == Mode::Show {
+    if mode == Mode::Show && form == Form::Full {
         changes(reports);
     }
     for report in reports {
@@ -33,6 +48,15 @@ pub fn reports(reports: &[Report], verb: &str, mode: Mode, json: bool) -> Result
             }
             _ => {}
         }
+        if mode == Mode::Show && form == Form::Short {
+            for line in summary::lines(&report.changes) {
+                println!("  {}", paragraph(&line, SUMMARY_INDENT).replace(summary::NO_BREAK, " "));
+            }
+        }
+    }
+    let is_cut = form == Form::Short && reports.iter().any(|report| !report.changes.is_empty());
+    if mode == Mode::Show && is_cut {
+        println!("--full shows every one of them");
     }
     let problems: Vec<_> = reports.iter().flat_map(|report| &report.problems).collect();
     problems.iter().for_each(|problem| eprintln!("tasuki: {problem}"));
@@ -83,7 +107,9 @@ pub fn status(answers: &[HostStatus], json: bool) -> Result<(), Failure> {
             rows.add_row(first);
         }
     }
-    println!("{rows}");
+    if rows.row_count() > 0 {
+        println!("{rows}");
+    }
     for answer in answers {
         if let Some(problem) = &answer.problem {
             eprintln!("tasuki: {problem}");

@@ -50,7 +50,8 @@ pub struct HostsArgs {
 /// Options of `tasuki apply` and `tasuki diff`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tasuki diff cluster.toml                   # what would change, host by host
+  tasuki diff cluster.toml                   # how many things would change, host by host
+  tasuki diff cluster.toml --full            # all of them
   sudo tasuki apply cluster.toml             # all hosts of the file, over ssh as root (or --sudo)
   sudo tasuki apply cluster.toml --here      # this machine alone
   sudo tasuki apply cluster.toml --persist   # and again at every start of the machines
@@ -67,6 +68,9 @@ pub struct ApplyArgs {
     /// Only say what would be changed
     #[arg(long)]
     pub dry_run: bool,
+    /// With diff or --dry-run: every setting, as it is and as it becomes
+    #[arg(long)]
+    pub full: bool,
     /// Segmentation, merging and checksum offloads of cabled NICs; in a lab as the lab has them
     #[arg(long, value_enum, default_value = "keep")]
     pub offloads: OnOff,
@@ -118,6 +122,9 @@ pub struct StateArgs {
     /// Only say what would be changed
     #[arg(long)]
     pub dry_run: bool,
+    /// With undo --dry-run: every setting, as it is and as it becomes
+    #[arg(long, requires = "dry_run")]
+    pub full: bool,
 }
 
 /// Options of `tasuki watch`.

@@ -7,6 +7,7 @@ mod broker;
 mod check;
 mod cluster;
 mod drain;
+mod help;
 mod info;
 mod lab;
 mod overwrite;
@@ -44,11 +45,15 @@ pub use self::topo::{Best, MeasureArgs, PlanArgs, RouteArgs, TopoCommand};
 pub use self::topo_tables::{CompareArgs, ShowArgs, VerifyArgs};
 pub use self::tune::{By, TuneChange, TuneCommand, TuneJson, TuneRun, TuneSet, TuneShow, TuneSimulate};
 
+use crate::terminal;
 use clap::{
-    Parser, Subcommand,
+    CommandFactory, FromArgMatches, Parser, Subcommand,
     builder::styling::{AnsiColor, Styles},
 };
 use std::path::PathBuf;
+
+/// Width of help where there is no terminal: clap's own, which sets the options.
+const HELP_COLUMNS: usize = 100;
 
 /// Colours of help and errors, on terminals that have them; NO_COLOR turns them off, as clap sees to.
 const STYLES: Styles = Styles::styled()
@@ -70,6 +75,15 @@ pub struct Tasuki {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Tasuki {
+    /// The arguments of this process. Its help fits the terminal; wrong arguments end the process.
+    pub fn of_process() -> Self {
+        let columns = terminal::width().unwrap_or(HELP_COLUMNS).min(terminal::TEXT_COLUMNS);
+        let matches = help::fitted(Self::command(), columns).get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
 }
 
 /// Commands.

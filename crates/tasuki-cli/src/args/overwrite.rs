@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use clap::Args;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Whether files that are there are written over.
 #[derive(Debug, Args)]
@@ -25,6 +25,16 @@ impl Overwrite {
             }
         }
     }
+
+    /// Like [`Self::check`], for files of these names in a folder, which need not be there.
+    pub fn check_in(
+        &self,
+        folder: &Path,
+        names: impl IntoIterator<Item = impl AsRef<Path>>,
+    ) -> Result<(), Failure> {
+        let files: Vec<_> = names.into_iter().map(|name| folder.join(name)).collect();
+        self.check(files.iter().map(PathBuf::as_path))
+    }
 }
 
 #[cfg(test)]
@@ -40,6 +50,9 @@ mod tests {
         let refused = careful.check([new.as_path(), &old]).unwrap_err();
         assert!(refused.message.contains("old is there already; --force"), "{}", refused.message);
         assert!(careful.check([new.as_path(), Path::new("/dev/null")]).is_ok());
+        let refused = careful.check_in(folder.path(), ["new", "old"]).unwrap_err();
+        assert!(refused.message.contains("old is there already; --force"), "{}", refused.message);
+        assert!(careful.check_in(&folder.path().join("absent"), ["old"]).is_ok());
         assert!(Overwrite { force: true }.check([old.as_path()]).is_ok());
     }
 }

@@ -1,5 +1,6 @@
 //! `tasuki topo receivers`
 
+use super::overwrite::Overwrite;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -33,6 +34,8 @@ pub struct ReceiversArgs {
     /// Write the figures into this folder
     #[arg(long)]
     pub plots: Option<PathBuf>,
+    #[command(flatten)]
+    pub overwrite: Overwrite,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

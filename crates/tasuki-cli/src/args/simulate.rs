@@ -196,6 +196,8 @@ pub struct Rhinet2Args {
     /// Write the curves of figures 4, 6, 7 and 8 to a folder as SVG
     #[arg(long, value_name = "FOLDER")]
     pub plots: Option<PathBuf>,
+    #[command(flatten)]
+    pub overwrite: Overwrite,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -4,7 +4,6 @@ use crate::{
     output::in_a_line,
     terminal::{Rows, table},
 };
-use comfy_table::CellAlignment;
 use std::fmt::Write;
 use tasuki_ring::stats_page::{Lane, PeerSnapshot, RailRecord, RailState, Snapshot};
 use tasuki_stats::{HostStriping, Rates};
@@ -32,7 +31,7 @@ pub fn rates(processes: &[Snapshot], rates: &[Rates]) -> String {
 /// What hosts stripe over their NICs, and what they do not.
 pub fn striping(hosts: &[HostStriping]) -> String {
     let mut rows = table(["host", "NIC", "packets", "frames", "bytes", "of all", "moved"]);
-    right(&mut rows, 2);
+    rows.keys(2).right_from(2);
     for HostStriping { host, counts } in hosts {
         let all: u64 = counts.nics.iter().map(|nic| nic.bytes).sum();
         for nic in &counts.nics {
@@ -86,7 +85,7 @@ fn processes_table(processes: &[Snapshot]) -> Rows {
         "grants",
         "ahead",
     ]);
-    right(&mut rows, 4);
+    rows.right_from(4);
     for page in processes {
         let totals = &page.endpoint;
         rows.add_row([
@@ -135,7 +134,7 @@ fn peers_table(processes: &[Snapshot], rates: Option<&[Rates]>) -> Rows {
         "window",
         "credit",
     ]);
-    right(&mut rows, 4);
+    rows.keys(3).right_from(4);
     for (at, page) in processes.iter().enumerate() {
         let rates = rates.map(|all| all.get(at).cloned().unwrap_or_default());
         for peer in &page.peers {
@@ -217,13 +216,6 @@ fn drops_table(processes: &[Snapshot]) -> Rows {
         }
     }
     rows
-}
-
-/// Aligns the columns from number `from` on to the right, because they hold figures.
-fn right(rows: &mut Rows, from: usize) {
-    for column in rows.column_iter_mut().skip(from) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
 }
 
 /// A number of bytes with at most four digits, in SI units.

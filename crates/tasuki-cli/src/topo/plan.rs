@@ -4,19 +4,20 @@ use super::steps::steps;
 use crate::{
     args::{Best, PlanArgs},
     failure::Failure,
-    terminal::{print_json, progress_bar, table},
+    terminal::{paragraph, print_json, progress_bar, table},
 };
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 use tasuki_cluster::{AddressPlan, Cluster};
 use tasuki_plan::{
     GROW_STEPS, Inventory, OwnSwitch, Proposal, RANK_STEPS, Ranked, cabling_list, compare_ranked, digits,
-    grown, proposals, rank, write_file, write_folder,
+    folder_files, grown, proposals, rank, write_file, write_folder,
 };
 
 /// Proposes cablings, and writes the chosen one.
 pub fn plan(arguments: &PlanArgs) -> Result<ExitCode, Failure> {
-    let cluster_file = arguments.folder.as_ref().map(|folder| folder.join("cluster.toml"));
-    arguments.overwrite.check(arguments.output.as_deref().into_iter().chain(cluster_file.as_deref()))?;
+    let in_folder = arguments.folder.as_deref().map(folder_files).unwrap_or_default();
+    let files = arguments.output.iter().chain(&in_folder).map(PathBuf::as_path);
+    arguments.overwrite.check(files)?;
     let inventory = arguments.inventory();
     let ranked = ranked(arguments, &inventory)?;
     let choose = arguments.choose.or(arguments.output.as_ref().or(arguments.folder.as_ref()).map(|_| 1));
@@ -135,16 +136,19 @@ fn print(ranked: &[Ranked]) {
             maybe(one.moves.as_ref().map(|moves| format!("{} of {}", moves.moved, moves.moved + moves.kept))),
         ]);
     }
+    rows.keys(2).right_from(2).without_empty_columns();
     println!("{rows}\n");
     for one in ranked {
         let pcie = one.pcie.as_ref().map(|note| format!(" PCI Express: {note}.")).unwrap_or_default();
-        println!("{}. {}: {}.{pcie}", one.number, one.what, one.why);
+        println!("{}", paragraph(&format!("{}. {}: {}.{pcie}", one.number, one.what, one.why), 3));
     }
-    println!(
-        "\nMbit/s in one direction. all to all: what each host sends when all send to all, over the routes \
-         that Tasuki sets; best: the most that any\nroutes could give. next: each host to the next one, over \
-         the best routes. bisection: between the worst two halves. cable fails, switch fails:\nall to all \
-         after the worst such loss; 0 separates hosts. hops, most: switches and hosts passed, on average and \
-         at most. moved: cables to unplug, of those that there are."
-    );
+    println!("\n{}", paragraph(COLUMNS, 0));
 }
+
+/// What the columns of the table mean.
+const COLUMNS: &str = "\
+Mbit/s in one direction. all to all: what each host sends when all send to all, over the routes that Tasuki \
+sets; best: the most that any routes could give. next: each host to the next one, over the best routes. \
+bisection: between the worst two halves. cable fails, switch fails: all to all after the worst such loss; 0 \
+separates hosts. hops, most: switches and hosts passed, on average and at most. moved: cables to unplug, of \
+those that there are.";

@@ -58,6 +58,9 @@ pub fn run(arguments: &ReceiversArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::new(format!("--sizes {bytes}: messages have 1 to 100000000 bytes")));
     }
     let cases = Receivers::all();
+    if let Some(folder) = &arguments.plots {
+        arguments.overwrite.check_in(folder, cases.iter().map(plot_file))?;
+    }
     let points = (cases.len() * arguments.sizes.len() * ALL_PACINGS.len()) as u64;
     let bar = progress_bar(points).with_prefix("receivers");
     let mut rows = Vec::new();
@@ -132,9 +135,14 @@ fn plots(rows: &[Row]) -> Result<Vec<(String, String)>, Failure> {
             curves: curves(of),
         };
         let panels = [panel("Mbit/s", |row| row.mbps), panel("packets lost, %", |row| row.lost_percent)];
-        files.push((format!("receivers-{}.svg", case.name.replace([' ', ','], "-")), lines(&panels)?));
+        files.push((plot_file(&case), lines(&panels)?));
     }
     Ok(files)
+}
+
+/// The name of the file with the plot of a case.
+fn plot_file(case: &Receivers) -> String {
+    format!("receivers-{}.svg", case.name.replace([' ', ','], "-"))
 }
 
 fn crowds(json: bool) -> Result<ExitCode, Failure> {

@@ -10,6 +10,9 @@ use std::{fs, path::Path, process::ExitCode};
 use tasuki_bench::plot::{Panel, lines};
 use tasuki_sim::rhinet2::{Cell, Effort, Figure, Model, Moved, STAGES, figures, run as rerun, sensitivity};
 
+/// The numbers of the figures of the paper that are plotted.
+const PLOTTED: [u8; 4] = [4, 6, 7, 8];
+
 /// A cell of a table of the paper, published and simulated.
 #[derive(Serialize)]
 struct Record {
@@ -51,6 +54,9 @@ pub fn run(arguments: &Rhinet2Args) -> Result<ExitCode, Failure> {
             print_constants(&constants);
         }
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(folder) = &arguments.plots {
+        arguments.overwrite.check_in(folder, PLOTTED.map(plot_file))?;
     }
     let model = Model::fitted();
     let bar = progress_bar(STAGES).with_prefix("rhinet2");
@@ -204,16 +210,21 @@ fn moved(effort: Effort, json: bool) -> Result<ExitCode, Failure> {
 fn write_plots(folder: &Path, figures: &[Figure]) -> Result<(), Failure> {
     let fail = |error| Failure::new(format!("cannot write plots to {}: {error}", folder.display()));
     fs::create_dir_all(folder).map_err(fail)?;
-    for number in ["F4", "F6", "F7", "F8"] {
+    for number in PLOTTED {
         let panel = |figure: &Figure| Panel {
             title: figure.title.clone(),
             x: figure.x.into(),
             y: figure.y.into(),
             curves: figure.curves.iter().map(|curve| (curve.name.clone(), curve.points.clone())).collect(),
         };
-        let panels: Vec<Panel> = figures.iter().filter(|f| f.name.starts_with(number)).map(panel).collect();
-        let name = format!("rhinet2-figure-{}.svg", &number[1..]);
-        fs::write(folder.join(name), lines(&panels)?).map_err(fail)?;
+        let name = format!("F{number}");
+        let panels: Vec<Panel> = figures.iter().filter(|f| f.name.starts_with(&name)).map(panel).collect();
+        fs::write(folder.join(plot_file(number)), lines(&panels)?).map_err(fail)?;
     }
     Ok(())
+}
+
+/// The name of the file with the plot of a figure.
+fn plot_file(number: u8) -> String {
+    format!("rhinet2-figure-{number}.svg")
 }

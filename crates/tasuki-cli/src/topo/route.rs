@@ -58,7 +58,6 @@ fn print(routes: &Routes) {
             }
         });
     }
-    rows.set_content_arrangement(comfy_table::ContentArrangement::Dynamic);
     println!("{rows}");
     print_traffic(routes);
     for made in &routes.engines {

@@ -61,7 +61,6 @@ pub fn run(arguments: &ShowArgs) -> Result<ExitCode, Failure> {
     for node in &shown.nodes {
         rows.add_row([node.name.as_str(), node.kind, &ports(node)]);
     }
-    rows.set_content_arrangement(comfy_table::ContentArrangement::Dynamic);
     println!("{rows}");
     for path in arguments.svg.iter().chain(&arguments.html) {
         println!("Written: {}", path.display());

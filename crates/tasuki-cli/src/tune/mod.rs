@@ -4,7 +4,7 @@ mod daemon;
 mod simulate;
 
 use crate::{
-    apply::reports,
+    apply::{Form, reports},
     args::{By, TuneChange, TuneCommand, TuneJson, TuneSet, TuneShow},
     failure::Failure,
     terminal::{print_json, progress_bar, table},
@@ -149,7 +149,7 @@ fn drivers(setup: &mut Setup, nics: &[String]) -> Result<Vec<String>, Failure> {
 
 fn finish(report: Report, verb: &str, mode: Mode, json: bool) -> Result<ExitCode, Failure> {
     let is_well = report.problems.is_empty();
-    reports(&[report], verb, mode, json)?;
+    reports(&[report], verb, mode, if json { Form::Json } else { Form::Full })?;
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -41,7 +41,10 @@ impl Setup {
     fn look_at_coalescing(&mut self, interface: &str, driver: &str) -> Result<MeansLook, HostError> {
         let value = self.kernel.read(&coalescing(interface))?;
         let Value::Coalescing(value) = value else {
-            let obstacle = format!("the driver ({driver}) has no interrupt delay for ethtool");
+            let obstacle = match driver {
+                "" => "it has no driver with an interrupt delay".to_owned(),
+                _ => format!("the driver ({driver}) has no interrupt delay for ethtool"),
+            };
             return Ok(without(Means::Ethtool, obstacle));
         };
         let delay = Some(of_coalescing(driver, value));
@@ -69,6 +72,7 @@ impl Setup {
                 "a veth interface polls only with GRO on: `ethtool -K {interface} gro on`, and `tso off gso \
                  off` on its peer"
             )),
+            (_, "") => Some("it has no driver that polls".into()),
             _ => Some(format!("its driver ({driver}) does not poll, or the interface is down")),
         };
         Ok(MeansLook { means: Means::Napi, delay, setting: value.to_string(), obstacle })

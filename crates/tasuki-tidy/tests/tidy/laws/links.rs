@@ -1,5 +1,5 @@
-//! Links in README, CHANGELOG and docs lead to files and headings that exist; so do pages that are named in
-//! code.
+//! Links in README, CHANGELOG and docs lead to files and headings that exist, and that are installed with
+//! them; so do pages that are named in code.
 
 use std::collections::BTreeSet;
 
@@ -66,9 +66,18 @@ fn fault(tree: &Tree, from: &str, link: &str) -> Option<String> {
     if !tree.holds(&target) {
         return Some(format!("the link {link} leads to {target}, which does not exist"));
     }
+    if is_installed(from) && !is_installed(&target) {
+        return Some(format!("the link {link} leads to {target}, which scripts/install leaves out"));
+    }
     let heading = heading?;
     let known = headings(tree.text(&target).unwrap_or_default());
     (!known.contains(heading)).then(|| format!("the link {link}: {target} has no such heading"))
+}
+
+/// Whether scripts/install puts a file, or the files of a folder, where a package has its documentation.
+fn is_installed(path: &str) -> bool {
+    let is_root_page = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"].contains(&path);
+    is_root_page || ["docs", "examples"].iter().any(|folder| path.split('/').next() == Some(folder))
 }
 
 /// The path of a link in the file `from`, from the repository's root.
@@ -151,6 +160,18 @@ mod tests {
         assert_eq!(found(&[page, ("docs/c.md", "[a](b.md)")]).len(), 1);
         assert_eq!(found(&[page, ("README.md", "[a](docs/a.md#b)")]).len(), 1, "no such heading");
         assert_eq!(found(&[page, ("README.md", "```\n# B\n```\n[a](#b)")]).len(), 1, "that is code");
+    }
+
+    #[test]
+    fn links_to_what_a_package_lacks_are_found() {
+        let source = ("crates/x/src/lib.rs", "//! A crate.");
+        for page in ["README.md", "docs/a.md"] {
+            let link = if page == "README.md" { "[a](crates/x)" } else { "[a](../crates/x/src/lib.rs)" };
+            assert_eq!(found(&[source, (page, link)]), [(page.into(), 1)]);
+        }
+        let example = ("examples/a.c", "int main(void) {}");
+        assert!(found(&[example, ("README.md", "[a](examples/) [b](examples/a.c)")]).is_empty());
+        assert!(found(&[source, ("crates/x/notes.md", "[a](src/lib.rs)")]).is_empty(), "it is not installed");
     }
 
     #[test]
