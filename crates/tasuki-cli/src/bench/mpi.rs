@@ -2,7 +2,7 @@
 //! network.
 
 use super::{
-    access::{LabMpis, testbeds},
+    access::{LabMpis, Networks, readiness},
     bar::{Bar, interruption},
     exit::code,
     results::give,
@@ -19,6 +19,12 @@ use tasuki_bench::lab::{
 
 /// Runs the command.
 pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
+    if arguments.as_user && arguments.source.cluster.is_some() {
+        return Err(Failure::new(
+            "--as-user starts brokers on the hosts of labs; on machines with a broker run the measurement as \
+             the user (`tasuki doctor` says which lane is used)",
+        ));
+    }
     let (bar, mpis) = (Bar::default(), LabMpis::over(&arguments.transport)?);
     let (stacks, problems) = build_stacks(&mpis, &arguments.mpi, Program::Bench)?;
     let (mut stacks, mut others) = over_transports(&mpis, stacks);
@@ -33,12 +39,15 @@ pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
         return Err(Failure::new(others.join("\n")));
     }
     problems.iter().chain(&others).for_each(|problem| bar.note(&format!("left out: {problem}")));
-    let networks = testbeds(&arguments.source)?;
+    let hosts = Networks::of(&arguments.source, readiness(&arguments.transport))?;
+    let (stacks, notes) = hosts.place(stacks)?;
+    hosts.note().iter().chain(&notes).for_each(|note| bar.note(note));
+    let networks = &hosts.testbeds;
     // The brokers run to the end of the measurement.
-    let _brokers = if arguments.as_user { Some(Brokers::start(&networks)?) } else { None };
+    let _brokers = if arguments.as_user { Some(Brokers::start(networks)?) } else { None };
     let spread = if arguments.one_host { Spread::OneHost } else { Spread::All };
     let measurement = Measurement {
-        networks: &networks,
+        networks,
         stacks: &stacks,
         pair_tests: &arguments.pair,
         all_tests: &arguments.all,

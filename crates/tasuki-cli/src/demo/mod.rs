@@ -94,7 +94,7 @@ fn labs(arguments: &DemoArgs) -> Result<Vec<Testbed>, Failure> {
             network.cluster.hosts.len(),
             network.cluster.cables.len(),
             arguments.rate,
-            network.lab
+            network.lab().unwrap_or_default()
         );
         networks.push(network);
     }

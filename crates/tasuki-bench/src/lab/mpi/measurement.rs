@@ -2,7 +2,7 @@
 
 use super::{
     BuiltStack, Spread,
-    launch::{LabLaunch, share},
+    launch::{NetworkLaunch, share},
     variants::plain,
 };
 use crate::{
@@ -75,7 +75,7 @@ impl Measurement<'_> {
         for network in self.networks {
             share(self.mpis, network, self.stacks)?;
         }
-        let mut launch = LabLaunch {
+        let mut launch = NetworkLaunch {
             networks: self.networks,
             stacks: self.stacks,
             spread: self.spread,
