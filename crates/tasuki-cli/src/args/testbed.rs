@@ -70,9 +70,9 @@ impl LabsOnly {
         match &self.cluster {
             None => Ok(()),
             Some(_) => Err(Failure::new(
-                "it makes labs of its own, because it changes rates, addresses and interrupt delays of NICs; for \
-                 machines there are `tasuki bench mpi --cluster FILE`, and `tasuki bench raw --cluster FILE` \
-                 for one cable",
+                "it makes labs of its own, because it changes rates, addresses and interrupt delays of NICs; \
+                 for machines there are `tasuki bench mpi --cluster FILE`, and for one cable `tasuki bench \
+                 raw --cluster FILE`",
             )),
         }
     }
