@@ -62,7 +62,7 @@ impl Cluster {
         command.current_dir(folder).env("PATH", format!("{}/bin:{path}", folder.display()));
         command.env("TASUKI_PEERS", peers()).env("XDG_CACHE_HOME", CACHE);
         command.env("TASUKI_PROVIDER", folder.join("provider"));
-        // Machines do not share their cores, as hosts of a lab do: Open MPI would bind both ranks to the first.
+        // Hosts of a lab share their cores, and Open MPI would bind both ranks to the first one.
         command.env("OMPI_MCA_hwloc_base_binding_policy", "none");
         command
     }

@@ -13,7 +13,7 @@ use tasuki_bench::lab::{
     Progress, Session,
     mpi::{
         Brokers, Measurement, Program, Spread, as_ordinary_user, build_stacks, compared_table,
-        over_transports, plots, with_variants,
+        over_transports, plots, sweep_tests, with_variants,
     },
 };
 
@@ -46,11 +46,16 @@ pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
     // The brokers run to the end of the measurement.
     let _brokers = if arguments.as_user { Some(Brokers::start(networks)?) } else { None };
     let spread = if arguments.one_host { Spread::OneHost } else { Spread::All };
+    let (pair, all) = match arguments.sweep {
+        true => sweep_tests(),
+        false => (arguments.pair.clone(), arguments.all.clone()),
+    };
     let measurement = Measurement {
         networks,
         stacks: &stacks,
-        pair_tests: &arguments.pair,
-        all_tests: &arguments.all,
+        pair_tests: &pair,
+        all_tests: &all,
+        sweep: arguments.sweep,
         spread,
         repetitions: arguments.repetitions,
         seconds: arguments.seconds,
@@ -58,7 +63,7 @@ pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
         mpis: &mpis,
     };
     let report = measurement.run(Session { progress: &bar, interrupted: &*interruption()? })?;
-    let table = compared_table(&report, spread);
+    let table = compared_table(&report, spread, arguments.sweep);
     give(&arguments.results, "mpi", &table, &report.json(), || Ok(plots(&report)?))?;
     Ok(code(report.failures.is_empty()))
 }
