@@ -54,6 +54,7 @@ struct test {
 extern const struct test test_pingpong, test_stream;                     /* messages.c */
 extern const struct test test_barrier, test_allreduce, test_alltoall;    /* collectives.c */
 extern const struct test test_heat;                                      /* heat.c */
+extern const struct test test_halo;                                      /* halo.c */
 
 /* Seconds on a clock that only goes forward. */
 double now(void);

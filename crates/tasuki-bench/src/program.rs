@@ -14,11 +14,12 @@ use thiserror::Error;
 pub const NAME: &str = "tasuki-mpi-bench";
 
 /// The tests of the program.
-pub const TESTS: [&str; 6] = ["pingpong", "stream", "barrier", "allreduce", "alltoall", "heat"];
+pub const TESTS: [&str; 7] = ["pingpong", "stream", "barrier", "allreduce", "alltoall", "heat", "halo"];
 
-const SOURCES: [(&str, &str); 6] = [
+const SOURCES: [(&str, &str); 7] = [
     ("bench.h", include_str!("../../../bench/mpi/bench.h")),
     ("collectives.c", include_str!("../../../bench/mpi/collectives.c")),
+    ("halo.c", include_str!("../../../bench/mpi/halo.c")),
     ("heat.c", include_str!("../../../bench/mpi/heat.c")),
     ("measure.c", include_str!("../../../bench/mpi/measure.c")),
     ("messages.c", include_str!("../../../bench/mpi/messages.c")),

@@ -81,13 +81,20 @@ impl Report {
     /// Like [`Self::table`], with a column that compares every stack with `baseline`.
     pub fn table_against(&self, baseline: &str) -> String {
         let title = format!("against {baseline}");
-        table::render(self, Some(&Against { title, baseline: &|_| Some(baseline.to_owned()) }))
+        let baseline = &|_: &Record| Some(baseline.to_owned());
+        table::render(self, Some(&Against { title, baseline, worst_first: false }))
     }
 
     /// Like [`Self::table`], with a column `title` that compares every record with the stack that `baseline`
     /// names for it.
     pub fn table_against_each(&self, title: &str, baseline: &dyn Fn(&Record) -> Option<String>) -> String {
-        table::render(self, Some(&Against { title: title.into(), baseline }))
+        table::render(self, Some(&Against { title: title.into(), baseline, worst_first: false }))
+    }
+
+    /// Like [`Self::table_against_each`], but the records that compare worst come first, and those that are
+    /// compared with nothing last.
+    pub fn table_worst_first(&self, title: &str, baseline: &dyn Fn(&Record) -> Option<String>) -> String {
+        table::render(self, Some(&Against { title: title.into(), baseline, worst_first: true }))
     }
 
     /// All records as a JSON array.
@@ -171,6 +178,17 @@ mod tests {
         let comparisons = report(vec![slow, fast, elsewhere]).compare("slow");
         assert_eq!(comparisons.len(), 1);
         assert_eq!((comparisons[0].stack.as_str(), comparisons[0].gain.median), ("fast", 2.0));
+    }
+
+    #[test]
+    fn the_worst_comparison_comes_first_and_what_is_compared_with_nothing_last() {
+        let at = |bytes, stack, us: f64| record(point("halo", bytes, "mesh", stack), &[&[us], &[us], &[us]]);
+        let all = [(1, 10.0, 10.0), (2, 10.0, 40.0), (3, 10.0, 5.0)];
+        let pairs = |(bytes, tcp, tasuki)| [at(bytes, "tcp", tcp), at(bytes, "tasuki", tasuki)];
+        let report = report(all.into_iter().flat_map(pairs).collect());
+        let text = report.table_worst_first("against tcp", &|_| Some("tcp".into()));
+        let gains = ["0.25", "1.00", "2.00"].map(|gain| text.find(&format!("{gain} x")).expect(gain));
+        assert!(gains.is_sorted() && gains[2] < text.find(" tcp ").expect("tcp"), "{text}");
     }
 
     #[test]

@@ -12,6 +12,8 @@ use std::fmt::Write;
 pub(crate) struct Against<'a> {
     pub title: String,
     pub baseline: &'a dyn Fn(&Record) -> Option<String>,
+    /// Whether the records that compare worst come first, and those that are compared with nothing last.
+    pub worst_first: bool,
 }
 
 pub(crate) fn render(report: &Report, against: Option<&Against<'_>>) -> String {
@@ -46,10 +48,18 @@ fn body(report: &Report, against: Option<&Against<'_>>) -> String {
     header.extend(["unit", "of ceiling", "CPU s/GB"]);
     header.extend(against.map(|against| against.title.as_str()));
     table.set_header(header);
-    for record in sorted(&report.records) {
+    let compared = |record| {
         let baseline = against.and_then(|against| (against.baseline)(record));
-        let comparison = baseline.and_then(|name| report.comparison(record, &name));
-        table.add_row(row(record, tails, against.is_some(), comparison.map(|c| c.gain)));
+        let gain = baseline.and_then(|name| report.comparison(record, &name)).map(|found| found.gain);
+        (record, gain)
+    };
+    let mut rows: Vec<_> = sorted(&report.records).into_iter().map(compared).collect();
+    if against.is_some_and(|against| against.worst_first) {
+        let gain = |gain: &Option<PairedRatio>| gain.as_ref().map_or(f64::INFINITY, |gain| gain.median);
+        rows.sort_by(|(_, a), (_, b)| gain(a).total_cmp(&gain(b)));
+    }
+    for (record, gain) in rows {
+        table.add_row(row(record, tails, against.is_some(), gain));
     }
     format!("{table}\n")
 }

@@ -101,12 +101,13 @@ fn every_test_verifies_what_it_moves() {
         "allreduce:8,40000",
         "alltoall:1,5000",
         "heat:64,264",
+        "halo:0,5000",
     ];
     // Three ranks are no power of two, and may be more than this machine has cores.
     let Some(output) = run(3, &[&QUICK[..], &tests[..]].concat()) else { return };
     assert!(output.is_success(), "{}: {}", output.reason(), output.stderr);
     let lines = parse_lines(&output.stdout).unwrap_or_default();
-    assert_eq!(lines.len(), 12);
+    assert_eq!(lines.len(), 14);
     for line in &lines {
         assert_eq!((line.ranks, line.hosts), (3, 1), "{line:?}");
         assert_eq!(line.verified.is_some(), line.test != "barrier", "{line:?}");
@@ -120,6 +121,8 @@ fn every_test_verifies_what_it_moves() {
             "alltoall" => 6.0 * bytes,
             // Three ranks in a row have two borders, which a row of points crosses in both directions.
             "heat" => 4.0 * bytes,
+            // In a ring of three ranks each has two neighbours.
+            "halo" => 6.0 * bytes,
             _ => 0.0,
         };
         let operations = if moved > 0.0 { line.moved_bytes / moved } else { 0.0 };
@@ -130,7 +133,7 @@ fn every_test_verifies_what_it_moves() {
 
 #[test]
 fn a_damaged_byte_is_found_in_every_test() {
-    for test in ["pingpong:64", "stream:5000", "allreduce:64", "alltoall:100", "heat:64"] {
+    for test in ["pingpong:64", "stream:5000", "allreduce:64", "alltoall:100", "heat:64", "halo:64"] {
         let Some(output) = run(3, &[&QUICK[..], &["--corrupt-rank", "0", test]].concat()) else { return };
         assert_eq!(output.code, Some(3), "{test}: {}", output.stderr);
         assert!(output.stderr.contains("should be"), "{test}: {}", output.stderr);

@@ -1,9 +1,11 @@
 //! The hosts that a command is about.
 
 use crate::{
-    Answer, FleetError, LabHosts, SshHosts, Task, for_each_host, host_name, ssh::local, task::Program,
+    Answer, FleetError, LabHosts, SshHosts, Task, for_each_host, host_name,
+    ssh::local,
+    task::{Input, Program},
 };
-use std::{path::Path, process::Command};
+use std::{fs::File, path::Path, process::Command};
 use tasuki_cluster::{Cluster, HostId};
 use tasuki_lab::{Lab, LabError, need_root};
 use tasuki_process::{Limited, quote, text_file};
@@ -100,7 +102,11 @@ impl Fleet {
         if !task.lasting {
             limited = limited.end_with_parent();
         }
-        let input = task.input.as_deref().map(text_file).transpose();
+        let open = |input: &Input| match input {
+            Input::Text(text) => text_file(text),
+            Input::File(path) => File::open(path),
+        };
+        let input = task.input.as_ref().map(open).transpose();
         let output = input.and_then(|input| match input {
             Some(input) => limited.input(input).run(&mut command),
             None => limited.run(&mut command),

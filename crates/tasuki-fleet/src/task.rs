@@ -2,6 +2,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
+    path::PathBuf,
     time::Duration,
 };
 
@@ -13,9 +14,18 @@ const LIMIT: Duration = Duration::from_secs(20);
 pub struct Task {
     pub(crate) program: Program,
     pub(crate) argv: Vec<OsString>,
-    pub(crate) input: Option<String>,
+    pub(crate) input: Option<Input>,
     pub(crate) limit: Duration,
     pub(crate) lasting: bool,
+}
+
+/// The standard input of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// This text.
+    Text(String),
+    /// The contents of this file of this machine.
+    File(PathBuf),
 }
 
 /// Which program a task runs.
@@ -45,7 +55,13 @@ impl Task {
 
     /// Gives the command this text as standard input.
     pub fn input(self, text: impl Into<String>) -> Self {
-        Self { input: Some(text.into()), ..self }
+        Self { input: Some(Input::Text(text.into())), ..self }
+    }
+
+    /// Gives the command the contents of this file of this machine as standard input. Running the task fails
+    /// if it cannot be opened.
+    pub fn file(self, path: impl Into<PathBuf>) -> Self {
+        Self { input: Some(Input::File(path.into())), ..self }
     }
 
     /// Ends the command when it has run for this long.

@@ -6,6 +6,7 @@
 //! runs.
 #![forbid(unsafe_code)]
 
+mod deploy;
 mod error;
 mod facts;
 mod finder;
@@ -14,9 +15,10 @@ mod setup;
 mod transport;
 mod version;
 
+pub use deploy::{copy_to_all, lacking};
 pub use error::RunError;
 pub use facts::{check_one_network, facts, lab_facts};
 pub use finder::{Finder, own_environment};
-pub use prepare::{JobRequest, PreparedJob, job_of, shared_paths};
-pub use setup::{FACTS_COMMAND, JobFacts, OTHER_FILE, is_same_cabling};
+pub use prepare::{JobRequest, PreparedJob, add_key, job_of, shared_paths};
+pub use setup::{FACTS_COMMAND, JobFacts, OTHER_FILE, Readiness, is_same_cabling, ready_cluster};
 pub use transport::{Choice, Wanted, choose, own_provider};

@@ -3,7 +3,7 @@
 use crate::{
     RunError, check_one_network, facts,
     facts::cluster_facts,
-    setup::{Answers, ask, check_ready, with_cores},
+    setup::{Answers, OR_TCP, ask, check_ready, with_cores},
     transport::{passed_on, paths},
 };
 use nix::unistd::Uid;
@@ -89,7 +89,7 @@ impl PreparedJob {
     pub fn run(mut self, fleet: &Fleet) -> Result<Exit, RunError> {
         // A table of rails that the user names goes before the one that `apply` has written.
         if self.over_tasuki && std::env::var_os("TASUKI_RAILS").is_none() {
-            check_ready(fleet, &self.answers.take().unwrap_or_else(|| ask(fleet)))?;
+            check_ready(fleet, &self.answers.take().unwrap_or_else(|| ask(fleet)), OR_TCP)?;
         }
         match fleet {
             Fleet::Local => Err(RunError::NoCluster),
@@ -123,6 +123,15 @@ fn authenticate(job: &mut Job) -> Result<(), RunError> {
     if job.transport == Transport::Tcp {
         return Err(RunError::Unauthenticated);
     }
+    add_key(job)
+}
+
+/// Draws a key for a job over Tasuki, unless the user has given one: its endpoints authenticate messages with
+/// it where the cluster's file says `authenticate = true`.
+///
+/// # Errors
+/// If the kernel gives no random numbers.
+pub fn add_key(job: &mut Job) -> Result<(), RunError> {
     if job.env.iter().any(|(name, _)| name == JOB_KEY) {
         return Ok(());
     }

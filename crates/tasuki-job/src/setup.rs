@@ -3,7 +3,7 @@
 //! other hosts, which is the management network.
 
 use crate::{
-    RunError,
+    RunError, check_one_network,
     version::{check_same_everywhere, is_own},
 };
 use nix::{
@@ -73,32 +73,67 @@ pub(crate) fn ask(fleet: &Fleet) -> Answers {
     answers.into_iter().map(|answer| (answer.host.clone(), answer.json::<JobFacts>())).collect()
 }
 
-/// Refuses a job over Tasuki whose hosts cannot run it.
+/// What hosts must be for a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readiness {
+    /// Hosts that answer: jobs run over TCP.
+    Reached,
+    /// Hosts that are set up for jobs over Tasuki, as [`crate::PreparedJob::run`] has it.
+    Tasuki,
+    /// Hosts that are set up: the addresses of their NICs are used.
+    SetUp,
+}
+
+/// Asks all hosts of a fleet what there is to know of them, and returns the fleet's cluster with a number of
+/// cores for every host.
+///
+/// # Errors
+/// If the cluster has no network that leads to all hosts, a host does not answer, or a host is not as
+/// `readiness` has it; the error names the hosts and the command that helps.
+pub fn ready_cluster(fleet: &Fleet, readiness: Readiness) -> Result<Cluster, RunError> {
+    let cluster = fleet.cluster().ok_or(RunError::NoCluster)?;
+    check_one_network(cluster)?;
+    let answers = ask(fleet);
+    match readiness {
+        Readiness::Reached => match silent(&answers) {
+            Some(text) => return Err(RunError::NotSetUp(text)),
+            None => {}
+        },
+        Readiness::Tasuki => check_ready(fleet, &answers, OR_TCP)?,
+        Readiness::SetUp => check_ready(fleet, &answers, "")?,
+    }
+    Ok(with_cores(cluster, &answers))
+}
+
+/// What else helps, besides setting hosts up, where a job could run over TCP.
+pub(crate) const OR_TCP: &str = " (or --transport tcp)";
+
+/// Refuses a job over Tasuki whose hosts cannot run it. `alternative` is said behind the command that sets
+/// hosts up.
 ///
 /// # Errors
 /// If hosts do not answer, have another version of Tasuki, or are not set up by this fleet's cluster file;
 /// the error names them.
-pub(crate) fn check_ready(fleet: &Fleet, answers: &Answers) -> Result<(), RunError> {
+pub(crate) fn check_ready(fleet: &Fleet, answers: &Answers, alternative: &str) -> Result<(), RunError> {
     let cluster = fleet.cluster().ok_or(RunError::NoCluster)?;
     let same = answers.iter().all(|(_, answer)| answer.as_ref().is_ok_and(|facts| is_own(&facts.version)));
     if let (Fleet::Ssh(_), false) = (fleet, same) {
         // An older version does not know the question, and is asked for its version.
         check_same_everywhere(cluster)?;
     }
+    let remedy = format!("`{}`{alternative}", fleet.apply_command());
     let tables = RailTable::of_all(cluster, &AddressPlan::new(cluster)?, None);
-    match complaint(&tables, answers, &fleet.apply_command()) {
+    match complaint(&tables, answers, &remedy) {
         None => Ok(()),
         Some(text) => Err(RunError::NotSetUp(text)),
     }
 }
 
 /// What is wrong with the hosts' answers, if something is. `tables` are the hosts' tables as the cluster file
-/// has them, in the order of the answers; `apply` is the command that sets hosts up.
-fn complaint(tables: &[RailTable], answers: &Answers, apply: &str) -> Option<String> {
-    let errors: Vec<_> =
-        answers.iter().filter_map(|(_, answer)| Some(answer.as_ref().err()?.to_string())).collect();
-    if !errors.is_empty() {
-        return Some(errors.join("\n"));
+/// has them, in the order of the answers; `remedy` is what helps where hosts are not set up.
+fn complaint(tables: &[RailTable], answers: &Answers, remedy: &str) -> Option<String> {
+    if let Some(errors) = silent(answers) {
+        return Some(errors);
     }
     let (mut bare, mut other) = (Vec::new(), Vec::new());
     for (table, (host, answer)) in tables.iter().zip(answers) {
@@ -116,12 +151,19 @@ fn complaint(tables: &[RailTable], answers: &Answers, apply: &str) -> Option<Str
         |hosts: &[&str]| format!("{} {}", hosts.join(", "), if hosts.len() == 1 { "is" } else { "are" });
     let mut all = Vec::new();
     if !bare.is_empty() {
-        all.push(format!("{} not set up: `{apply}` (or --transport tcp)", are(&bare)));
+        all.push(format!("{} not set up: {remedy}", are(&bare)));
     }
     if !other.is_empty() {
-        all.push(format!("{} set up by {OTHER_FILE}: `{apply}` (or --transport tcp)", are(&other)));
+        all.push(format!("{} set up by {OTHER_FILE}: {remedy}", are(&other)));
     }
     (!all.is_empty()).then(|| all.join("\n"))
+}
+
+/// The errors of the hosts that did not answer, one a line; `None`: all hosts answered.
+fn silent(answers: &Answers) -> Option<String> {
+    let errors: Vec<_> =
+        answers.iter().filter_map(|(_, answer)| Some(answer.as_ref().err()?.to_string())).collect();
+    (!errors.is_empty()).then(|| errors.join("\n"))
 }
 
 /// Whether two tables have the same hosts, addresses and NICs. Options of `apply` and `lab up` set rates, and
@@ -171,7 +213,7 @@ mod tests {
     }
 
     fn said(tables: &[RailTable], answers: &Answers) -> String {
-        complaint(tables, answers, "tasuki apply FILE").unwrap_or_default()
+        complaint(tables, answers, "`tasuki apply FILE` (or --transport tcp)").unwrap_or_default()
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! Two hosts of a lab that measure the path between them, without any MPI (see [`crate::raw`]).
+//! Two hosts that measure the path between them, without any MPI (see [`crate::raw`]).
 
 use super::Testbed;
 use crate::{
     BenchError,
-    raw::{Measure, Outcome, Peer, Serve, Test, limits},
+    raw::{Measure, Outcome, Peer, Protocol, Serve, Test, limits},
 };
 use std::{
     ffi::OsString,
@@ -13,9 +13,10 @@ use std::{
     time::Duration,
 };
 use tasuki_cluster::HostId;
-use tasuki_process::run_limited;
+use tasuki_lab::HOST_PROGRAM;
+use tasuki_process::Limited;
 
-/// Port of the peers' control connection, on the management network.
+/// Port of the peers' control connection.
 const PORT: u16 = 7117;
 /// Seconds that either peer waits for the other to begin.
 pub(super) const MEETING_SECONDS: f64 = 20.0;
@@ -47,11 +48,17 @@ impl Pair {
     }
 }
 
-/// Throughput of every protocol for `seconds` each, after short ping-pongs if `latency` is set. `line`: rate
-/// of the line in bit/s, if something holds it.
-pub fn tests(line: Option<u64>, seconds: f64, latency: bool) -> Vec<Test> {
+/// Throughput of every protocol between two hosts for `seconds` each, after short ping-pongs if `latency` is
+/// set. Frames are left out where the testbed does not allow them.
+pub fn tests(network: &Testbed, pair: Pair, seconds: f64, latency: bool) -> Vec<Test> {
+    let line = network.line_bits_per_second(pair.from, pair.to);
     let mut tests = limits(&[8, 1024], seconds / 10.0, line);
-    tests.retain(|test| latency || matches!(test, Test::Throughput { .. }));
+    let frames = Protocol::PacketRing;
+    tests.retain(|test| match test {
+        Test::PingPong { protocol, .. } => latency && (*protocol != frames || network.allows_frames()),
+        Test::Throughput { protocol, .. } => *protocol != frames || network.allows_frames(),
+        Test::Drain(_) | Test::Stream(_) => true,
+    });
     tests
 }
 
@@ -69,20 +76,19 @@ pub fn measure(lab: &Testbed, pair: Pair, tests: Vec<Test>) -> Result<Outcome, B
     let links = &lab.plan.hosts[pair.to.0].links;
     let data = links.iter().find(|link| link.interface == nic(1)).map(|link| link.address);
     let data = data.ok_or_else(|| BenchError::refused(format!("{} has no address", nic(1))))?;
-    let server = SocketAddr::from((lab.cluster.lab_management(pair.to), PORT));
+    let server = SocketAddr::from((lab.control_address(pair.to), PORT));
     let answering = Peer::Serve(Serve {
         listen: server,
         interface: Some(nic(1)),
-        cpu: own_processor(1),
+        cpu: lab.processor(1),
         silence_limit_s: MEETING_SECONDS,
     });
     let measuring = Peer::Measure(Measure {
         server,
         data,
         interface: Some(nic(0)),
-        cpu: own_processor(0),
-        line_bits_per_second: (!lab.options.unshaped)
-            .then(|| lab.options.rate.unwrap_or(rail.rate).bits_per_second),
+        cpu: lab.processor(0),
+        line_bits_per_second: lab.rate(&rail).map(|rate| rate.bits_per_second),
         connect_s: MEETING_SECONDS,
         tests,
     });
@@ -122,20 +128,20 @@ fn run_peer(lab: &Testbed, host: HostId, peer: &Peer, group: Option<&Path>) -> R
     let words = ["raw-peer".into(), OsString::from(serde_json::to_string(peer)?)];
     let mut command = match group {
         None => lab.tasuki(host, words),
-        Some(group) => lab.command(host, joining(group, lab.program, words)),
+        Some(group) => lab.command(host, joining(group, words)),
     };
-    let output = run_limited(&mut command, LIMIT)?;
+    let output = Limited::new(LIMIT).end_with_parent().run(&mut command)?;
     if output.is_success() {
         return Ok(output.stdout);
     }
     let (host, reason) = (&lab.cluster.host_of(host).name, output.reason());
-    Err(BenchError::refused(format!("raw peer in {host}: {reason}: {}", output.stderr_tail(3))))
+    Err(BenchError::refused(format!("raw peer on {host}: {reason}: {}", output.stderr_tail(3))))
 }
 
-/// A command that joins a control group and becomes the program: nothing of the program runs outside of the
-/// group.
-fn joining(group: &Path, program: &str, words: [OsString; 2]) -> impl Iterator<Item = OsString> {
+/// A command in a lab that joins a control group and becomes this program: nothing of the program runs
+/// outside of the group.
+fn joining(group: &Path, words: [OsString; 2]) -> impl Iterator<Item = OsString> {
     let script = r#"echo 0 > "$0" && exec "$@""#;
-    let shell = ["/bin/sh".into(), "-c".into(), script.into(), group.into(), program.into()];
+    let shell = ["/bin/sh".into(), "-c".into(), script.into(), group.into(), HOST_PROGRAM.into()];
     shell.into_iter().chain(words)
 }

@@ -141,7 +141,7 @@ fn ceiling(record: &Record, network: &Network, records: &[Record]) -> Option<Cei
         records.iter().filter(move |raw| raw.test == test && raw.network == record.network)
     };
     match record.test.as_str() {
-        "pingpong" | "barrier" | "allreduce" | "alltoall" | RAW_PINGPONG if record.hosts > 1 => {
+        "pingpong" | "barrier" | "allreduce" | "alltoall" | "halo" | RAW_PINGPONG if record.hosts > 1 => {
             let smallest = here(RAW_PINGPONG).map(|raw| raw.bytes).min()?;
             let fits = |raw: &&Record| raw.bytes <= record.bytes.max(smallest);
             // Of the sizes up to that of the test, the largest one gives the closest limit.

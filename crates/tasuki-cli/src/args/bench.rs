@@ -5,7 +5,7 @@ use super::{
     drain::{BenchDrain, BenchRates},
     rate::rate,
     stripe::{BenchCross, BenchStripe},
-    testbed::{LabSource, Results},
+    testbed::{HostSource, Results},
 };
 use crate::transport::Wanted;
 use clap::{Args, Subcommand};
@@ -22,7 +22,7 @@ use tasuki_cluster::Rate;
 pub enum BenchCommand {
     /// Every MPI installed, over its own TCP and over Tasuki, in interleaved repetitions
     Mpi(BenchMpi),
-    /// NAS kernels, Himeno and Linpack on labs: over TCP and over Tasuki, beside one host alone
+    /// NAS kernels, Himeno and Linpack: over TCP and over Tasuki, beside one host alone
     Nas(BenchNas),
     /// How long an MPI program takes to start, 2 to 64 ranks, over TCP and over Tasuki, and what takes the
     /// time
@@ -52,7 +52,7 @@ pub enum BenchCommand {
 #[derive(Debug, Args)]
 pub struct BenchRaw {
     #[command(flatten)]
-    pub source: LabSource,
+    pub source: HostSource,
     /// Host that measures; otherwise the first
     #[arg(long, requires = "to")]
     pub from: Option<String>,
@@ -74,12 +74,12 @@ pub struct BenchRaw {
 #[derive(Debug, Args)]
 pub struct BenchMpi {
     #[command(flatten)]
-    pub source: LabSource,
+    pub source: HostSource,
     /// Only this MPI (openmpi-4.1, mpich-5.0, intel, or a prefix); several are measured in turn
     #[arg(long)]
     pub mpi: Vec<String>,
     /// What carries the messages; with several, each MPI runs over all of them in turn
-    #[arg(long, value_enum, value_delimiter = ',', default_values = ["tcp"])]
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["tcp", "tasuki"])]
     pub transport: Vec<Wanted>,
     /// Each MPI over Tasuki once more with this variable in its ranks, as TASUKI_RATE=window, compared with
     /// Tasuki as it is
@@ -95,12 +95,16 @@ pub struct BenchMpi {
     /// Tests with a rank on every host
     #[arg(long, default_values = ["barrier", "allreduce:8,8k,1M", "alltoall:8,1k,64k", "heat:4k,16k"])]
     pub all: Vec<String>,
+    /// Instead: pingpong, stream, allreduce, alltoall and halo at 0 bytes, every power of two and 3/2 of
+    /// each, up to 16 MiB; the worst ratios come first in the table, and --output has the curves
+    #[arg(long, conflicts_with_all = ["pair", "all"])]
+    pub sweep: bool,
     /// All ranks on the first host, two for each test: inside a host `tcp` means the MPI's own shared memory,
     /// and --transport shm is libfabric's
     #[arg(long)]
     pub one_host: bool,
     /// Ranks over Tasuki run as an ordinary user, who gets the raw lane from a broker on every host; MPICH
-    /// and Intel MPI
+    /// and Intel MPI, in labs
     #[arg(long)]
     pub as_user: bool,
     /// How often everything is repeated; six or more give ratios with 95 % confidence
@@ -124,7 +128,7 @@ pub struct BenchMpi {
 #[derive(Debug, Args)]
 pub struct BenchNas {
     #[command(flatten)]
-    pub source: LabSource,
+    pub source: HostSource,
     /// Kernels: is, ep, cg, mg, ft, lu, himeno, linpack (of the installed hpcc)
     #[arg(long, value_delimiter = ',', default_values = ["is", "cg"])]
     pub kernel: Vec<Kernel>,
@@ -154,7 +158,7 @@ pub struct BenchNas {
 #[derive(Debug, Args)]
 pub struct BenchStartup {
     #[command(flatten)]
-    pub source: LabSource,
+    pub source: HostSource,
     /// Numbers of ranks, one on every host as far as there are hosts
     #[arg(short = 'n', long, value_delimiter = ',', default_values = ["2", "4", "8", "16", "32", "64"])]
     pub ranks: Vec<u32>,

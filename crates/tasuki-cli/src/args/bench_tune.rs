@@ -1,6 +1,6 @@
 //! `tasuki bench tune`
 
-use super::testbed::Results;
+use super::testbed::{LabsOnly, Results};
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use std::{fmt, str::FromStr};
@@ -79,6 +79,8 @@ pub struct BenchTune {
     /// long
     #[arg(long, default_value_t = 10.0)]
     pub settle: f64,
+    #[command(flatten)]
+    pub machines: LabsOnly,
     #[command(flatten)]
     pub results: Results,
 }

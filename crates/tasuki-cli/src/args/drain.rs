@@ -2,7 +2,7 @@
 
 use super::{
     rate::rate,
-    testbed::{LabSource, Results},
+    testbed::{HostSource, Results},
 };
 use clap::{Args, ValueEnum};
 use tasuki_cluster::Rate;
@@ -47,7 +47,7 @@ pub enum Packets {
 #[derive(Debug, Args)]
 pub struct BenchDrain {
     #[command(flatten)]
-    pub source: LabSource,
+    pub source: HostSource,
     /// Host that sends; otherwise the first
     #[arg(long, requires = "to")]
     pub from: Option<String>,

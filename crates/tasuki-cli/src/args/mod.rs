@@ -40,7 +40,7 @@ pub use self::run::{EnvArgs, RunArgs};
 pub use self::simulate::{Rhinet2Args, SimulateArgs};
 pub use self::stats::{DoctorArgs, StatsArgs};
 pub use self::stripe::{BenchCross, BenchStripe};
-pub use self::testbed::{LabSource, Results};
+pub use self::testbed::{HostSource, Results};
 pub use self::topo::{Best, MeasureArgs, PlanArgs, RouteArgs, TopoCommand};
 pub use self::topo_tables::{CompareArgs, ShowArgs, VerifyArgs};
 pub use self::tune::{By, TuneChange, TuneCommand, TuneJson, TuneRun, TuneSet, TuneShow, TuneSimulate};

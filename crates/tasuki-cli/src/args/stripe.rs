@@ -1,6 +1,9 @@
 //! `tasuki bench stripe`, `tasuki bench cross`
 
-use super::{rate::rate, testbed::Results};
+use super::{
+    rate::rate,
+    testbed::{LabsOnly, Results},
+};
 use crate::transport::Wanted;
 use clap::{Args, ValueEnum};
 use tasuki_bench::{
@@ -127,6 +130,8 @@ pub struct BenchStripe {
     #[arg(long, default_value_t = 1.5)]
     pub seconds: f64,
     #[command(flatten)]
+    pub machines: LabsOnly,
+    #[command(flatten)]
     pub results: Results,
 }
 
@@ -191,6 +196,8 @@ pub struct BenchCross {
     /// Longest time for one run of a program, in seconds
     #[arg(long, default_value_t = 300, requires = "kernel")]
     pub limit: u64,
+    #[command(flatten)]
+    pub machines: LabsOnly,
     #[command(flatten)]
     pub results: Results,
 }

@@ -1,25 +1,33 @@
-//! Arguments that measurements share: the labs to measure on, and where results go.
+//! Arguments that measurements share: the hosts to measure on, and where results go.
 
 use super::rate::rate;
-use crate::shape::RatedShape;
+use crate::{failure::Failure, shape::RatedShape};
 use clap::Args;
 use std::path::PathBuf;
 use tasuki_cluster::Rate;
 use tasuki_lab::LabOptions;
 
-/// Labs to measure on.
+/// Labs or machines to measure on.
 #[derive(Debug, Args)]
 #[command(after_help = crate::shape::help())]
-pub struct LabSource {
+pub struct HostSource {
+    /// Measure on the real machines of this cluster file, this one among them, over ssh, as `tasuki run
+    /// --cluster` reaches them; `tasuki apply` must have set them up
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["shape", "lab_of", "lab", "rate", "mtu", "offloads", "unshaped"]
+    )]
+    pub cluster: Option<PathBuf>,
     /// Build a lab of this shape for the measurement, as full:4 (see below), or as full:4@33M with a rate of
     /// its own; several are measured in turn
     #[arg(long)]
     pub shape: Vec<RatedShape>,
-    /// Build a lab of this cluster file for the measurement
-    #[arg(long)]
-    pub cluster: Vec<PathBuf>,
+    /// Build a lab of this cluster file for the measurement; several are measured in turn
+    #[arg(long, value_name = "FILE")]
+    pub lab_of: Vec<PathBuf>,
     /// Measure on this lab; none: the only one that is up
-    #[arg(long, conflicts_with_all = ["shape", "cluster"])]
+    #[arg(long, conflicts_with_all = ["shape", "lab_of"])]
     pub lab: Option<String>,
     /// One rate for every cable of the labs that are built
     #[arg(long, conflicts_with = "unshaped", value_parser = rate)]
@@ -35,7 +43,7 @@ pub struct LabSource {
     pub unshaped: bool,
 }
 
-impl LabSource {
+impl HostSource {
     /// Options of a lab to build.
     pub fn options(&self, stem: &str) -> LabOptions {
         // A lab's name is narrower than a shape's.
@@ -45,6 +53,28 @@ impl LabSource {
         options.offloads = self.offloads;
         options.unshaped = self.unshaped;
         options
+    }
+}
+
+/// The option that names real machines, for measurements that refuse them.
+#[derive(Debug, Args)]
+pub struct LabsOnly {
+    /// Refused: the measurement makes its own labs
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub cluster: Option<PathBuf>,
+}
+
+impl LabsOnly {
+    /// Says why real machines are refused, if they are asked for.
+    pub fn check(&self) -> Result<(), Failure> {
+        match &self.cluster {
+            None => Ok(()),
+            Some(_) => Err(Failure::new(
+                "it makes labs of its own, because it changes rates, addresses and interrupt delays of NICs; \
+                 for machines there are `tasuki bench mpi --cluster FILE`, and for one cable `tasuki bench \
+                 raw --cluster FILE`",
+            )),
+        }
     }
 }
 

@@ -1,25 +1,40 @@
-//! Gives the measurements of `tasuki-bench` access to the labs and MPIs of the command.
+//! Gives the measurements of `tasuki-bench` access to the hosts and MPIs of the command.
 
-use super::network::LabNetwork;
+use super::{
+    machines::{Machines, machines},
+    network::LabNetwork,
+};
 use crate::{
-    args::LabSource,
+    args::HostSource,
     failure::Failure,
     transport::{Wanted, choose},
 };
 use std::{ffi::OsString, path::PathBuf, process::Command};
 use tasuki_bench::{
     BenchError,
-    lab::{LabAccess, LabBuilder, MpiAccess, Testbed},
+    lab::{HostAccess, HostKind, LabBuilder, MpiAccess, Testbed, mpi::BuiltStack},
 };
 use tasuki_cluster::{Cluster, HostId};
 use tasuki_fleet::LabHosts;
-use tasuki_job::{Finder, job_of, lab_facts, shared_paths};
-use tasuki_lab::{ExecRequest, HOST_PROGRAM, Job, Lab, LabOptions};
-use tasuki_launch::{Detected, LaunchCommand, Mpi, Transport};
+use tasuki_job::{Finder, Readiness, add_key, job_of, lab_facts, shared_paths};
+use tasuki_lab::{ExecRequest, Job, Lab, LabOptions};
+use tasuki_launch::{Detected, Facts, LaunchCommand, Mpi, Transport};
 
-impl LabAccess for LabNetwork {
+impl HostAccess for LabNetwork {
     fn command(&self, host: HostId, argv: Vec<OsString>) -> Command {
         LabHosts::command(self, host, argv)
+    }
+
+    fn tasuki(&self, host: HostId, arguments: Vec<OsString>) -> Command {
+        LabHosts::tasuki(self, host, arguments)
+    }
+
+    fn launcher(&self, argv: Vec<OsString>) -> Command {
+        LabHosts::command(self, HostId(0), argv)
+    }
+
+    fn facts(&self, ranks: u32) -> Result<Facts, BenchError> {
+        Ok(lab_facts(&self.cluster, ranks))
     }
 }
 
@@ -27,18 +42,63 @@ impl LabAccess for LabNetwork {
 pub fn testbed(network: LabNetwork) -> Testbed {
     Testbed {
         name: network.name.clone(),
-        lab: network.lab.clone(),
+        kind: HostKind::Lab { name: network.lab.clone(), options: network.options.clone() },
         cluster: network.cluster.clone(),
         plan: network.plan.clone(),
-        options: network.options.clone(),
-        program: HOST_PROGRAM,
         access: Box::new(network),
     }
 }
 
-/// The labs that a command's arguments ask for: generated ones, those of files, or one that is up.
-pub fn testbeds(source: &LabSource) -> Result<Vec<Testbed>, Failure> {
-    Ok(LabNetwork::of(source)?.into_iter().map(testbed).collect())
+/// The hosts that a command's arguments name.
+pub struct Networks {
+    /// Labs, or one testbed of machines.
+    pub testbeds: Vec<Testbed>,
+    /// The machines.
+    machines: Option<Machines>,
+}
+
+impl Networks {
+    /// The machines of a cluster file, which must be as `readiness` has it; or labs: generated ones, those of
+    /// files, or one that is up.
+    pub fn of(source: &HostSource, readiness: Readiness) -> Result<Self, Failure> {
+        match &source.cluster {
+            Some(file) => {
+                let (testbed, machines) = machines(file, readiness)?;
+                Ok(Self { testbeds: vec![testbed], machines: Some(machines) })
+            }
+            None => Ok(Self::labs(LabNetwork::of(source)?.into_iter().map(testbed).collect())),
+        }
+    }
+
+    /// These labs.
+    pub fn labs(testbeds: Vec<Testbed>) -> Self {
+        Self { testbeds, machines: None }
+    }
+
+    /// What a reader of the results should know of the hosts.
+    pub fn note(&self) -> Option<String> {
+        let has_frames = self.testbeds.iter().all(Testbed::allows_frames);
+        (!has_frames).then(|| {
+            "the raw limits of Ethernet frames are left out: they need root's rights on every machine".into()
+        })
+    }
+
+    /// The stacks that all hosts can run, with their programs in place; and in words why others are left out,
+    /// and where programs were copied to. Hosts of a lab see this machine's files.
+    pub fn place(&self, stacks: Vec<BuiltStack>) -> Result<(Vec<BuiltStack>, Vec<String>), Failure> {
+        match &self.machines {
+            Some(machines) => machines.place(stacks),
+            None => Ok((stacks, Vec::new())),
+        }
+    }
+}
+
+/// What machines must be to run jobs over these transports.
+pub fn readiness(transports: &[Wanted]) -> Readiness {
+    match transports.contains(&Wanted::Tasuki) {
+        true => Readiness::Tasuki,
+        false => Readiness::Reached,
+    }
 }
 
 /// Builds labs that end with the command.
@@ -84,26 +144,30 @@ impl MpiAccess for LabMpis {
         self.wanted.iter().map(|wanted| choose(Some(*wanted), mpi).map_err(refused)).collect()
     }
 
-    fn share(&self, lab: &Testbed, program: &Detected, transport: &Transport) -> Result<(), BenchError> {
+    fn share(&self, network: &Testbed, program: &Detected, transport: &Transport) -> Result<(), BenchError> {
+        let Some(lab) = network.lab() else { return Ok(()) };
         let share = || -> Result<(), Failure> {
             let mut request = ExecRequest::new("", program.argv.clone(), Job::Inherit)?;
             request.share = shared_paths(&program.mpi, program, transport);
-            Ok(Lab::named(&lab.lab)?.share(&request)?)
+            Ok(Lab::named(lab)?.share(&request)?)
         };
         share().map_err(refused)
     }
 
     fn launch(
         &self,
-        lab: &Testbed,
+        network: &Testbed,
         hosts: u32,
         ranks: u32,
         program: &Detected,
         transport: &Transport,
     ) -> Result<LaunchCommand, BenchError> {
-        let facts = lab_facts(&lab.cluster, ranks);
-        let mut job = job_of(&lab.cluster, facts, ranks, program, transport, PathBuf::from("/"));
+        let facts = network.access.facts(ranks)?;
+        let mut job = job_of(&network.cluster, facts, ranks, program, transport, PathBuf::from("/"));
         job.hosts.truncate(hosts as usize);
+        if network.cluster.authenticate && matches!(transport, Transport::Tasuki(_)) {
+            add_key(&mut job).map_err(refused)?;
+        }
         Ok(job.command(&program.mpi)?)
     }
 }

@@ -17,6 +17,7 @@ use tasuki_bench::lab::{
 
 /// Runs the command.
 pub fn run(arguments: &BenchCross) -> Result<ExitCode, Failure> {
+    arguments.machines.check()?;
     let options = CrossOptions {
         rate: arguments.rate,
         delay_us: arguments.delay,

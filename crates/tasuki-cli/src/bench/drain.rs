@@ -1,6 +1,6 @@
 //! `tasuki bench drain`: how fast a host takes bursts, how much its buffer holds, and how much it loses.
 
-use super::{access::testbeds, bar::Bar, results::give};
+use super::{access::Networks, bar::Bar, results::give};
 use crate::{
     args::{BenchDrain, Packets},
     failure::Failure,
@@ -15,6 +15,7 @@ use tasuki_bench::{
     plot::lines,
     raw::Protocol,
 };
+use tasuki_job::Readiness;
 
 /// Runs the command.
 pub fn run(arguments: &BenchDrain) -> Result<ExitCode, Failure> {
@@ -33,9 +34,9 @@ pub fn run(arguments: &BenchDrain) -> Result<ExitCode, Failure> {
     let (bar, interrupted) = (Bar::default(), AtomicBool::new(false));
     let session = Session { progress: &bar, interrupted: &interrupted };
     let mut reports = Vec::new();
-    for network in testbeds(&arguments.source)? {
-        let pair = Pair::choose(&network, arguments.from.as_deref(), arguments.to.as_deref())?;
-        reports.push(drain(&network, pair, &options, session)?);
+    for network in &Networks::of(&arguments.source, Readiness::SetUp)?.testbeds {
+        let pair = Pair::choose(network, arguments.from.as_deref(), arguments.to.as_deref())?;
+        reports.push(drain(network, pair, &options, session)?);
     }
     let text: String = reports.iter().map(DrainReport::text).collect();
     let plots = || {

@@ -6,6 +6,7 @@ mod bar;
 mod cross;
 mod drain;
 mod exit;
+mod machines;
 mod mpi;
 mod nas;
 mod network;

@@ -2,7 +2,7 @@
 //! network.
 
 use super::{
-    access::{LabMpis, testbeds},
+    access::{LabMpis, Networks, readiness},
     bar::{Bar, interruption},
     exit::code,
     results::give,
@@ -13,12 +13,18 @@ use tasuki_bench::lab::{
     Progress, Session,
     mpi::{
         Brokers, Measurement, Program, Spread, as_ordinary_user, build_stacks, compared_table,
-        over_transports, plots, with_variants,
+        over_transports, plots, sweep_tests, with_variants,
     },
 };
 
 /// Runs the command.
 pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
+    if arguments.as_user && arguments.source.cluster.is_some() {
+        return Err(Failure::new(
+            "--as-user starts brokers on the hosts of labs; on machines with a broker run the measurement as \
+             the user (`tasuki doctor` says which lane is used)",
+        ));
+    }
     let (bar, mpis) = (Bar::default(), LabMpis::over(&arguments.transport)?);
     let (stacks, problems) = build_stacks(&mpis, &arguments.mpi, Program::Bench)?;
     let (mut stacks, mut others) = over_transports(&mpis, stacks);
@@ -33,15 +39,23 @@ pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
         return Err(Failure::new(others.join("\n")));
     }
     problems.iter().chain(&others).for_each(|problem| bar.note(&format!("left out: {problem}")));
-    let networks = testbeds(&arguments.source)?;
+    let hosts = Networks::of(&arguments.source, readiness(&arguments.transport))?;
+    let (stacks, notes) = hosts.place(stacks)?;
+    hosts.note().iter().chain(&notes).for_each(|note| bar.note(note));
+    let networks = &hosts.testbeds;
     // The brokers run to the end of the measurement.
-    let _brokers = if arguments.as_user { Some(Brokers::start(&networks)?) } else { None };
+    let _brokers = if arguments.as_user { Some(Brokers::start(networks)?) } else { None };
     let spread = if arguments.one_host { Spread::OneHost } else { Spread::All };
+    let (pair, all) = match arguments.sweep {
+        true => sweep_tests(),
+        false => (arguments.pair.clone(), arguments.all.clone()),
+    };
     let measurement = Measurement {
-        networks: &networks,
+        networks,
         stacks: &stacks,
-        pair_tests: &arguments.pair,
-        all_tests: &arguments.all,
+        pair_tests: &pair,
+        all_tests: &all,
+        sweep: arguments.sweep,
         spread,
         repetitions: arguments.repetitions,
         seconds: arguments.seconds,
@@ -49,7 +63,7 @@ pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
         mpis: &mpis,
     };
     let report = measurement.run(Session { progress: &bar, interrupted: &*interruption()? })?;
-    let table = compared_table(&report, spread);
+    let table = compared_table(&report, spread, arguments.sweep);
     give(&arguments.results, "mpi", &table, &report.json(), || Ok(plots(&report)?))?;
     Ok(code(report.failures.is_empty()))
 }

@@ -1,7 +1,7 @@
 //! `tasuki bench nas`: real parallel programs on networks, beside one host alone.
 
 use super::{
-    access::{LabMpis, testbeds},
+    access::{LabMpis, Networks, readiness},
     bar::{Bar, interruption},
     exit::code,
     results::give,
@@ -10,7 +10,7 @@ use crate::{args::BenchNas, failure::Failure};
 use std::{process::ExitCode, time::Duration};
 use tasuki_bench::{
     lab::{
-        Session,
+        Progress, Session,
         kernels::{Kernels, check_classes, kernel_plots, kernel_stacks},
         mpi::over_tcp,
     },
@@ -22,9 +22,16 @@ pub fn run(arguments: &BenchNas) -> Result<ExitCode, Failure> {
     check(arguments)?;
     let (bar, mpis) = (Bar::default(), LabMpis::over(&arguments.transport)?);
     let programs = kernel_stacks(&arguments.kernel, &arguments.mpi, &mpis, &bar)?;
-    let networks = testbeds(&arguments.source)?;
+    let hosts = Networks::of(&arguments.source, readiness(&arguments.transport))?;
+    let mut placed = Vec::new();
+    for (kernel, stacks) in programs {
+        let (stacks, notes) = hosts.place(stacks)?;
+        notes.iter().for_each(|note| bar.note(note));
+        placed.push((kernel, stacks));
+    }
+    let programs = placed;
     let kernels = Kernels {
-        networks: &networks,
+        networks: &hosts.testbeds,
         programs: &programs,
         classes: &arguments.class,
         ranks: &arguments.ranks,
@@ -46,6 +53,12 @@ fn check(arguments: &BenchNas) -> Result<(), Failure> {
     }
     if arguments.repetitions == 0 {
         return Err(Failure::new("--repetitions 0: nothing would be measured"));
+    }
+    if arguments.source.cluster.is_some() && arguments.kernel.contains(&Kernel::Linpack) {
+        return Err(Failure::new(
+            "--kernel linpack is measured in labs; on machines run hpcc: `tasuki run -n RANKS --cluster FILE \
+             hpcc`, in a folder with its hpccinf.txt",
+        ));
     }
     Ok(check_classes(&arguments.kernel, &arguments.class)?)
 }

@@ -1,7 +1,7 @@
 //! A lab to measure on: one that this command builds for itself, or one that is up.
 
 use crate::{
-    args::LabSource,
+    args::HostSource,
     failure::Failure,
     lab::build,
     shape::{self, RatedShape},
@@ -40,13 +40,13 @@ impl LabNetwork {
     }
 
     /// The labs that a command's arguments ask for: generated ones, those of files, or one that is up.
-    pub fn of(source: &LabSource) -> Result<Vec<Self>, Failure> {
+    pub fn of(source: &HostSource) -> Result<Vec<Self>, Failure> {
         let mut networks = Vec::new();
         for shape in &source.shape {
             networks.push(Self::of_shape(source, shape)?);
         }
         let generated = generated(source);
-        for file in &source.cluster {
+        for file in &source.lab_of {
             let cluster = shape::cluster(Some(file), None, &generated)?;
             let name = cluster.name.clone();
             networks.push(Self::own(&name, cluster, source.options(&name))?);
@@ -58,7 +58,7 @@ impl LabNetwork {
     }
 
     /// A lab of this shape, with the other options of a command's arguments.
-    pub fn of_shape(source: &LabSource, shape: &RatedShape) -> Result<Self, Failure> {
+    pub fn of_shape(source: &HostSource, shape: &RatedShape) -> Result<Self, Failure> {
         if source.unshaped && shape.rate.is_some() {
             return Err(Failure::new(format!("--shape {shape} has a rate, and --unshaped means none")));
         }
@@ -81,6 +81,6 @@ impl LabNetwork {
 }
 
 /// How clusters of shapes are generated for these arguments.
-fn generated(source: &LabSource) -> generate::Options {
+fn generated(source: &HostSource) -> generate::Options {
     generate::Options { mtu: source.mtu, ..generate::Options::default() }
 }

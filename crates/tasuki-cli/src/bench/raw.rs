@@ -1,6 +1,6 @@
 //! `tasuki bench raw`: latency and throughput of TCP, UDP and bare frames between two hosts, without any MPI.
 
-use super::{access::testbeds, exit::code};
+use super::{access::Networks, exit::code};
 use crate::{
     args::BenchRaw,
     failure::Failure,
@@ -12,15 +12,17 @@ use tasuki_bench::{
     raw::Outcome,
     stats::median,
 };
+use tasuki_job::Readiness;
 
 /// Runs the command.
 pub fn run(arguments: &BenchRaw) -> Result<ExitCode, Failure> {
     let mut results = Vec::new();
-    for network in testbeds(&arguments.source)? {
-        let pair = Pair::choose(&network, arguments.from.as_deref(), arguments.to.as_deref())?;
-        let line = network.line_bits_per_second(pair.from, pair.to);
+    let hosts = Networks::of(&arguments.source, Readiness::SetUp)?;
+    hosts.note().inspect(|note| eprintln!("tasuki: {note}"));
+    for network in &hosts.testbeds {
+        let pair = Pair::choose(network, arguments.from.as_deref(), arguments.to.as_deref())?;
         let bar = progress_bar(1).with_prefix("raw").with_message(network.name.clone());
-        let outcome = measure(&network, pair, tests(line, arguments.seconds, !arguments.no_latency));
+        let outcome = measure(network, pair, tests(network, pair, arguments.seconds, !arguments.no_latency));
         bar.finish_and_clear();
         results.push((network.name.clone(), outcome?));
     }

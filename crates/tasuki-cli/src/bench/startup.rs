@@ -1,7 +1,7 @@
 //! `tasuki bench startup`: how long a program takes to start, and what takes the time.
 
 use super::{
-    access::{LabMpis, testbed, testbeds},
+    access::{LabMpis, testbed},
     bar::{Bar, interruption},
     exit::code,
     network::LabNetwork,
@@ -40,6 +40,13 @@ pub fn run(arguments: &BenchStartup) -> Result<ExitCode, Failure> {
 
 /// Refuses options at once that would fail later.
 fn check(arguments: &BenchStartup) -> Result<(), Failure> {
+    if arguments.source.cluster.is_some() {
+        return Err(Failure::new(
+            "bench startup measures in labs only: its phases end on several hosts and are told apart by one \
+             clock, which machines do not share; on machines `time tasuki run --cluster FILE -n RANKS \
+             PROGRAM` says how long a start takes in all",
+        ));
+    }
     if let Some(ranks) = arguments.ranks.iter().find(|ranks| !(2..=RANKS_MAX).contains(*ranks)) {
         return Err(Failure::new(format!("{ranks} ranks: give numbers from 2 to {RANKS_MAX}")));
     }
@@ -62,8 +69,8 @@ fn stacks(arguments: &BenchStartup, mpis: &LabMpis, bar: &Bar) -> Result<Vec<Bui
 /// The labs that the user asked for, or if none, as many hosts as ranks on one switch and on two switches.
 fn networks(arguments: &BenchStartup) -> Result<Vec<Testbed>, Failure> {
     let source = &arguments.source;
-    if !source.shape.is_empty() || !source.cluster.is_empty() || source.lab.is_some() {
-        return testbeds(source);
+    if !source.shape.is_empty() || !source.lab_of.is_empty() || source.lab.is_some() {
+        return Ok(LabNetwork::of(source)?.into_iter().map(testbed).collect());
     }
     let hosts = arguments.ranks.iter().max().copied().unwrap_or(2);
     let shapes = [format!("star:{hosts}"), format!("planes:{hosts}x2")];

@@ -52,6 +52,7 @@ pub fn run(arguments: &DemoArgs) -> Result<ExitCode, Failure> {
         pair_tests: &PAIR_TESTS.map(str::to_owned),
         spread: Spread::All,
         all_tests: &ALL_TESTS.map(str::to_owned),
+        sweep: false,
         repetitions: arguments.repetitions,
         seconds: 0.2,
         calls: None,
@@ -94,7 +95,7 @@ fn labs(arguments: &DemoArgs) -> Result<Vec<Testbed>, Failure> {
             network.cluster.hosts.len(),
             network.cluster.cables.len(),
             arguments.rate,
-            network.lab
+            network.lab().unwrap_or_default()
         );
         networks.push(network);
     }

@@ -1,4 +1,4 @@
-//! How a program starts on a lab.
+//! How a program starts on a testbed.
 
 use super::BuiltStack;
 use crate::{
@@ -10,12 +10,11 @@ use crate::{
     raw::Outcome,
 };
 use std::{ffi::OsString, thread, time::Duration};
-use tasuki_cluster::HostId;
 use tasuki_launch::Transport;
-use tasuki_process::run_limited;
+use tasuki_process::Limited;
 
-/// Labs and stacks of a plan.
-pub(super) struct LabLaunch<'a> {
+/// Networks and stacks of a plan.
+pub(super) struct NetworkLaunch<'a> {
     pub networks: &'a [Testbed],
     pub stacks: &'a [BuiltStack],
     pub spread: Spread,
@@ -24,7 +23,7 @@ pub(super) struct LabLaunch<'a> {
     pub mpis: &'a dyn MpiAccess,
 }
 
-/// Over which hosts of a lab ranks are spread.
+/// Over which hosts of a network ranks are spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
     /// Over all.
@@ -46,7 +45,7 @@ impl Spread {
     }
 }
 
-impl<'a> LabLaunch<'a> {
+impl<'a> NetworkLaunch<'a> {
     fn network(&self, name: &str) -> Result<&'a Testbed, BenchError> {
         let mut all = self.networks.iter();
         let found = all.find(|network| self.spread.description(network).name == name);
@@ -68,13 +67,13 @@ impl<'a> LabLaunch<'a> {
         }
         let network = self.network(&network.name)?;
         let Some((from, to)) = network.neighbours() else { return Ok(Vec::new()) };
-        let line = network.line_bits_per_second(from, to);
-        let tests = peers::tests(line, self.raw_seconds, true);
-        Ok(vec![peers::measure(network, Pair { from, to }, tests)?])
+        let pair = Pair { from, to };
+        let tests = peers::tests(network, pair, self.raw_seconds, true);
+        Ok(vec![peers::measure(network, pair, tests)?])
     }
 }
 
-impl Launch for LabLaunch<'_> {
+impl Launch for NetworkLaunch<'_> {
     fn launch(&mut self, run: &Run<'_>) -> Result<Output, LaunchError> {
         self.start(run).map_err(|error| error.to_string().into())
     }
@@ -107,19 +106,19 @@ pub fn start(
     detected.argv.splice(0..0, stack.prefix.iter().cloned());
     detected.argv.extend_from_slice(arguments);
     let is_alone = hosts == 1 && ranks > 1;
-    if is_alone {
+    if is_alone && network.lab().is_some() {
         // A host of a lab keeps to its own cores, which may be fewer than its ranks here need.
         let cores = thread::available_parallelism()?.get();
         let anywhere = ["/usr/bin/taskset".into(), "--cpu-list".into(), format!("0-{}", cores - 1).into()];
         detected.argv.splice(0..0, anywhere);
     }
     let command = mpis.launch(network, hosts, ranks, &detected, &stack.transport)?;
-    let mut process = network.command(HostId(0), command.argv);
+    let mut process = network.launcher(command.argv);
     if is_alone && stack.transport != Transport::Tcp {
         // MPICH uses its own shared memory inside a host, whatever its libfabric is told; hydra passes this
         // on.
         process.env("MPIR_CVAR_NOLOCAL", "1");
     }
     process.envs(stack.variables.iter().copied());
-    Ok(run_limited(process.envs(command.env), limit)?)
+    Ok(Limited::new(limit).end_with_parent().run(process.envs(command.env))?)
 }

@@ -2,7 +2,8 @@
 
 use super::{
     BuiltStack, Spread,
-    launch::{LabLaunch, share},
+    launch::{NetworkLaunch, share},
+    sweep,
     variants::plain,
 };
 use crate::{
@@ -30,6 +31,8 @@ pub struct Measurement<'a> {
     pub pair_tests: &'a [String],
     /// Tests with a rank on every host; two on a single one.
     pub all_tests: &'a [String],
+    /// Whether these are the tests of a sweep, each of which is a run of its own.
+    pub sweep: bool,
     /// Where the ranks are.
     pub spread: Spread,
     /// How often.
@@ -52,7 +55,11 @@ impl Measurement<'_> {
         }
         let all = if self.spread == Spread::All { hosts as u32 } else { 2 };
         let sets = [(2, parse(self.pair_tests)?), (all, parse(self.all_tests)?)];
-        let sets = sets.into_iter().filter(|(_, tests)| !tests.is_empty());
+        let together = if self.sweep { 1 } else { usize::MAX };
+        let sets = sets.iter().flat_map(|(ranks, tests)| {
+            let runs = tests.chunks(together);
+            runs.map(|tests| TestSet { ranks: *ranks, tests: tests.to_vec() })
+        });
         Ok(Plan {
             networks: self.networks.iter().map(|network| self.spread.description(network)).collect(),
             stacks: self
@@ -60,12 +67,12 @@ impl Measurement<'_> {
                 .iter()
                 .map(|stack| Stack { name: stack.name.clone(), lane: stack.transport.name().into() })
                 .collect(),
-            sets: sets.map(|(ranks, tests)| TestSet { ranks, tests }).collect(),
+            sets: sets.collect(),
             repetitions: self.repetitions,
             seconds_per_point: self.seconds,
             samples_per_point: SAMPLES,
             calls: self.calls,
-            run_limit: RUN_LIMIT,
+            run_limit: if self.sweep { sweep::RUN_LIMIT } else { RUN_LIMIT },
         })
     }
 
@@ -75,7 +82,7 @@ impl Measurement<'_> {
         for network in self.networks {
             share(self.mpis, network, self.stacks)?;
         }
-        let mut launch = LabLaunch {
+        let mut launch = NetworkLaunch {
             networks: self.networks,
             stacks: self.stacks,
             spread: self.spread,
@@ -104,8 +111,9 @@ pub fn over_tcp(stack: &str) -> Option<String> {
 }
 
 /// The report's table with a column that compares each MPI over Tasuki with itself over libfabric's `shm` if
-/// that was measured, or else over its own means, and each variant with Tasuki as it is.
-pub fn compared_table(report: &Report, spread: Spread) -> String {
+/// that was measured, or else over its own means, and each variant with Tasuki as it is. In that of a `sweep`
+/// the worst ratios come first.
+pub fn compared_table(report: &Report, spread: Spread, sweep: bool) -> String {
     let shm = report.records.iter().any(|record| record.lane == Transport::Shm.name());
     let (title, suffix) = match (shm, spread) {
         (true, _) => ("against libfabric's shm", format!(" {}", Transport::Shm.name())),
@@ -119,6 +127,7 @@ pub fn compared_table(report: &Report, spread: Spread) -> String {
         None => Some(over_tcp(&record.stack)? + &suffix),
     };
     match report.records.iter().any(|record| peer(record).is_some()) {
+        true if sweep => report.table_worst_first(&title, &peer),
         true => report.table_against_each(&title, &peer),
         false => report.table(),
     }

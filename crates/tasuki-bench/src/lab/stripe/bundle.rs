@@ -74,7 +74,8 @@ impl Bundle {
         let own = &network.plan.hosts[host];
         let neighbours = own.neighbours.iter();
         let neighbours = neighbours.map(|it| (it.interface.clone(), it.address, shown(it.mac)));
-        let mut striping = striping(cluster, network.options.rate, host, wanted)?;
+        let mut striping =
+            striping(cluster, network.lab_options().and_then(|options| options.rate), host, wanted)?;
         for slot in striping.iter_mut().flat_map(|plan| &mut plan.peers).flat_map(|peer| &mut peer.slots) {
             slot.mac = slot.mac.map(shown);
         }

@@ -147,7 +147,7 @@ pub(super) fn run_pair(
     let far = &network.plan.hosts[pair.to.0];
     let link = far.links.first().map(|link| link.address);
     let link = link.filter(|_| matches!(spreading, Spreading::One | Spreading::Mptcp));
-    let server = SocketAddr::from((network.cluster.lab_management(pair.to), PORT));
+    let server = SocketAddr::from((network.control_address(pair.to), PORT));
     let serving = Peer::Serve(Serve {
         listen: server,
         interface: None,
