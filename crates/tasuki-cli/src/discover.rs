@@ -117,9 +117,9 @@ fn show(found: &Description) {
     let mut rows = table(["host", "NIC", "rate", "MTU", "cable to"]);
     for (number, host) in cluster.hosts.iter().enumerate() {
         for (index, nic) in host.nics.iter().enumerate() {
-            let here = End::Nic(NicId { host: HostId(number), index });
-            let cable = cluster.cable_at(here).map(|cable| cluster.cable_of(cable).ends);
-            let there = cable.map(|[a, b]| cluster.end_name(if a == here { b } else { a }));
+            let own = End::Nic(NicId { host: HostId(number), index });
+            let cable = cluster.cable_at(own).map(|cable| cluster.cable_of(cable).ends);
+            let there = cable.map(|[a, b]| cluster.end_name(if a == own { b } else { a }));
             let name = if index == 0 { host.name.clone() } else { String::new() };
             let there = there.unwrap_or_else(|| "-".into());
             rows.add_row([name, nic.name.clone(), nic.rate.to_string(), nic.mtu.to_string(), there]);

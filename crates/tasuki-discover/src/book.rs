@@ -31,7 +31,8 @@ impl Book {
         &self.heard
     }
 
-    /// Takes a frame, from its Ethernet header on, that came without a VLAN tag and was not sent by this host.
+    /// Takes a frame, from its Ethernet header on, that came without a VLAN tag and was not sent by this
+    /// host.
     pub fn take(&mut self, frame: &[u8]) {
         let Some((head, payload)) = frame.split_at_checked(ETHERNET) else { return };
         let mut sender = Mac::default();

@@ -48,6 +48,7 @@ pub fn describe(
         builder.cluster.hosts.push(bare_host(host.name.clone(), address));
         builder.add_nics(number, host, &mtus, &findings);
     }
+    builder.note_rates(hosts);
     graph.cables.iter().for_each(|ends| builder.add_cable(*ends));
     graph.segments.iter().for_each(|segment| builder.add_segment(segment, hosts));
     let Builder { cluster, notes, .. } = builder;
@@ -135,6 +136,24 @@ impl Builder {
                 ip: true,
                 delay: None,
             });
+        }
+    }
+
+    /// Notes which NICs have a rate in the file that they have not told.
+    fn note_rates(&mut self, hosts: &[Option<HostSight>]) {
+        let is_unknown = |port: &&PortId| {
+            let host = hosts.get(port.host).and_then(Option::as_ref);
+            host.and_then(|host| host.nics.get(port.nic)).is_some_and(|nic| nic.mbits.is_none())
+        };
+        let unknown: Vec<_> = self.places.keys().filter(is_unknown).collect();
+        if !unknown.is_empty() {
+            let names: Vec<_> = unknown.iter().take(4).map(|port| port_name(hosts, **port)).collect();
+            let more =
+                if unknown.len() > 4 { format!(" and {} more", unknown.len() - 4) } else { String::new() };
+            self.notes.push(format!(
+                "the rate of {}{more} is not known: {DEFAULT_RATE} is assumed",
+                names.join(", ")
+            ));
         }
     }
 

@@ -204,11 +204,7 @@ impl<'a> Discoverer<'a> {
         for host in self.hosts.iter().flatten() {
             for (nic, why) in &host.left_alone {
                 let says = format!("{}:{nic} was left alone: {why}", host.name);
-                let advice = if nic == tasuki_lab::MANAGEMENT_INTERFACE {
-                    String::new()
-                } else {
-                    format!("--include {}:{nic} has it take part", host.name)
-                };
+                let advice = format!("--include {}:{nic} has it take part", host.name);
                 graph.findings.push(Finding::new(Kind::LeftAlone, [], says, advice));
             }
         }

@@ -168,8 +168,8 @@ impl Context<'_> {
                     self.name(to),
                     self.name(from)
                 );
-                let advice = "run `tasuki discover` again; if it stays, a host bridges its NICs, the switch has \
-                              VLANs, or a cable loses frames";
+                let advice = "run `tasuki discover` again; if it stays, a host bridges its NICs, the switch \
+                              has VLANs, or a cable loses frames";
                 findings.push(Finding::new(Kind::Uneven, [from, to], says, advice));
             }
         }

@@ -1,9 +1,9 @@
 //! Finding out how hosts are cabled, without a cluster file: every NIC says hello in frames of its own and
 //! listens for others and for LLDP; cables, switches and what is wrong follow from what was heard.
 //!
-//! The parts that think perform no IO: [`Book`] (frames that came in on one NIC), [`infer()`] (from what all
-//! NICs heard to a [`Graph`]) and [`describe`] (from there to a cluster). An [`agent`] runs on every host, and
-//! a [`Discoverer`] gives the agents their orders.
+//! These parts perform no IO: [`Book`] (frames that came in on one NIC), [`infer()`] (from what all NICs
+//! heard to a [`Graph`]) and [`describe`] (from there to a cluster). An [`agent`] runs on every host, and a
+//! [`Discoverer`] gives the agents their orders.
 #![forbid(unsafe_code)]
 
 pub mod agent;

@@ -1,5 +1,5 @@
-//! An agent on every host, which is given orders line by line: all are told something at once, and all answers
-//! are awaited, for no longer than a limit.
+//! An agent on every host, which is given orders line by line: all are told something at once, and all
+//! answers are awaited, for no longer than a limit.
 
 use crate::{Fleet, Task};
 use serde::{Serialize, de::DeserializeOwned};

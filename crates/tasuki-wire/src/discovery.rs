@@ -1,4 +1,5 @@
-//! The hello of `tasuki discover`: a cable probe by which a NIC tells who it is while there is no cluster file.
+//! The hello of `tasuki discover`: a cable probe by which a NIC tells who it is while there is no cluster
+//! file.
 
 use crate::{
     cable::{CableKind, CableNic, CableProbe},
@@ -37,8 +38,8 @@ impl<'a> Discovery<'a> {
             return Err(DropReason::FrameType);
         }
         //= docs/reference/wire.md#cable-probes
-        //# A discovery whose cluster is not 0, whose numbers are 0 or whose body is not the MAC address of one
-        //# NIC is dropped.
+        //# A discovery whose cluster is not 0, whose numbers are 0 or whose body is not the MAC address of
+        //# one NIC is dropped.
         let mac: [u8; 6] = probe.body.try_into().map_err(|_| DropReason::Length)?;
         let is_one_nic = mac[0] & 1 == 0 && mac != [0; 6];
         let is_numbered = probe.sender.host > 0 && probe.sender.nic > 0;

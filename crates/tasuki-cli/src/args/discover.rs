@@ -6,19 +6,17 @@ use std::{path::PathBuf, time::Duration};
 
 /// Options of `tasuki discover`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Every NIC says hello in frames of its own and listens for others and for LLDP of switches. \
-NICs that are down are
-brought up for the moment, and set down again whatever happens. Left alone are the interface by which you are logged
-in, interfaces with a default route, wireless ones, and ports of bridges and bonds.
+#[command(after_help = "Every NIC says hello in frames of its own and listens for others and for LLDP of \
+switches. NICs that are down are
+brought up for the moment, and set down again whatever happens. Left alone are the interface by which you are
+logged in, interfaces with a default route, wireless ones, and ports of bridges and bonds.
 
 Examples:
   sudo tasuki discover n1 n2 n3 n4 -o cluster.toml       # over ssh as root
   tasuki discover --lab bare -o cluster.toml             # the hosts of a lab, as `lab up --bare` makes them
   tasuki discover n1 n2 --time 35s                       # long enough to hear the LLDP of any switch
 
-See docs/guide/discover.md."
-)]
+See docs/guide/discover.md.")]
 pub struct DiscoverArgs {
     /// Hosts, as ssh is given them: NAME, ADDRESS or USER@ADDRESS
     #[arg(required_unless_present_any = ["lab", "local"], conflicts_with_all = ["lab", "local"])]
@@ -61,5 +59,6 @@ fn cluster_name(text: &str) -> Result<String, String> {
     if begins_well && text.len() <= 40 && text.chars().all(is_plain) {
         return Ok(text.into());
     }
-    Err("a name has up to 40 letters, digits, hyphens, dots and underscores, and begins with one of the first two".into())
+    Err("a name has up to 40 letters, digits, hyphens, dots and underscores, and begins with one of the first"
+        .into())
 }

@@ -17,8 +17,8 @@ pub struct Chosen<'a> {
     pub left_alone: Vec<(String, String)>,
 }
 
-/// Chooses NICs: all Ethernet devices except those by which someone is logged in, that have a default route, or
-/// that are ports of a bridge or bond. NICs that are included by name take part in any case.
+/// Chooses NICs: all Ethernet devices except those by which someone is logged in, that have a default route,
+/// or that are ports of a bridge or bond. NICs that are included by name take part in any case.
 pub fn choose<'a>(host: &str, links: &'a [Link], include: &[String]) -> Result<Chosen<'a>, String> {
     let login = login_interfaces(host).map_err(|error| error.to_string())?;
     let default = default_routes(
@@ -28,7 +28,8 @@ pub fn choose<'a>(host: &str, links: &'a [Link], include: &[String]) -> Result<C
     let is_lab = Path::new(HOST_SOCKET).exists();
     let mut chosen = Chosen { nics: Vec::new(), left_alone: Vec::new() };
     for link in links {
-        if link.mac.is_none() || link.name == "lo" {
+        let is_management = is_lab && link.name == MANAGEMENT_INTERFACE;
+        if link.mac.is_none() || link.name == "lo" || is_management {
             continue;
         }
         let is_device = Path::new(INTERFACES).join(&link.name).join("device").exists();
@@ -54,9 +55,6 @@ fn reason(
     default: &[String],
 ) -> Option<String> {
     let name = &link.name;
-    if name == MANAGEMENT_INTERFACE {
-        return Some("a lab's hosts are reached by it".into());
-    }
     if let Err(why) = check_interface(name) {
         return Some(format!("its name cannot be in a cluster file: {why}"));
     }
@@ -88,10 +86,12 @@ fn default_routes(four: &str, six: &str) -> Vec<String> {
     four.chain(six).filter(|name| name != "lo").collect()
 }
 
-/// The negotiated rate of a NIC in Mbit/s. The file cannot be read while the interface is down, and holds -1 if
-/// the rate is unknown (Documentation/ABI/testing/sysfs-class-net).
+/// The negotiated rate of a NIC in Mbit/s. The file cannot be read while the interface is down, and holds -1
+/// if the rate is unknown (Documentation/ABI/testing/sysfs-class-net). What a virtual interface says is not
+/// the rate of any cable, as of a lab's NICs, and is not taken.
 pub fn mbits(name: &str) -> Option<u64> {
-    let text = fs::read_to_string(Path::new(INTERFACES).join(name).join("speed")).ok()?;
+    let folder = Path::new(INTERFACES).join(name);
+    let text = fs::read_to_string(folder.join("speed")).ok().filter(|_| folder.join("device").exists())?;
     text.trim().parse().ok().filter(|rate| *rate > 0 && *rate < u64::from(u32::MAX))
 }
 

@@ -12,8 +12,8 @@ use std::{
 use tasuki_sys::packet::{PacketError, PacketKind, PacketRing, PacketSocket, RingSize};
 use tasuki_wire::CABLE_ETHERTYPE;
 
-/// Stands for frames of every ethertype (`ETH_P_ALL`, include/uapi/linux/if_ether.h). Such a socket hears also
-/// what a bridge or bond takes from the NIC.
+/// Stands for frames of every ethertype (`ETH_P_ALL`, include/uapi/linux/if_ether.h). Such a socket hears
+/// also what a bridge or bond takes from the NIC.
 const ALL_ETHERTYPES: u16 = 3;
 /// Slots of a ring. Frames that find no room are lost; hellos come again.
 const SLOTS: u32 = 128;
