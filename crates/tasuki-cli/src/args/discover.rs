@@ -59,6 +59,5 @@ fn cluster_name(text: &str) -> Result<String, String> {
     if begins_well && text.len() <= 40 && text.chars().all(is_plain) {
         return Ok(text.into());
     }
-    Err("a name has up to 40 letters, digits, hyphens, dots and underscores, and begins with one of the first"
-        .into())
+    Err("a name has up to 40 letters, digits, hyphens, dots and underscores, first a letter or digit".into())
 }
