@@ -15,7 +15,7 @@ local TYPES = {
 	[0x19] = "quiesced", [0x1a] = "resume", [0x1b] = "bye",
 }
 local REASONS = { [1] = "no room for another peer", [2] = "leaving" }
-local CABLE_KINDS = { [1] = "hello", [2] = "ping", [3] = "pong", [4] = "filler" }
+local CABLE_KINDS = { [1] = "hello", [2] = "ping", [3] = "pong", [4] = "filler", [5] = "discovery" }
 local HEADER_LEN, CABLE_HEAD_LEN, CRC_AT, CABLE_CRC_AT = 32, 40, 28, 8
 
 -- Fields, by their names in filters.

@@ -11,6 +11,7 @@ mod broker;
 mod check;
 mod cluster;
 mod demo;
+mod discover;
 mod doctor;
 mod failure;
 mod fleet;
@@ -68,6 +69,9 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Tune(command) => tune::run(command),
         Command::Check(arguments) => check::run(&arguments),
         Command::CheckAgent => check::agent(),
+        Command::Discover(arguments) => discover::run(&arguments),
+        Command::DiscoverAgent => discover::agent(),
+        Command::DiscoverGuard { nics } => discover::guard(&nics),
         Command::Lab(command) => lab::run(command),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),

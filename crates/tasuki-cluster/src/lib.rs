@@ -30,6 +30,7 @@ pub use model::{
     AddressStyle, Addressing, Cable, CableId, Cluster, End, Host, HostId, Nic, NicId, StripePolicy, Striping,
     Switch, SwitchId,
 };
+pub use names::{check_interface, check_label};
 pub use parse::{ClusterError, ClusterErrors, Place, Problem};
 pub use plan::{
     AddressPlan, Around, BarePlan, HostPlan, IDENTITY_INTERFACE, LinkPlan, NeighbourPlan, NextHop, PlanError,

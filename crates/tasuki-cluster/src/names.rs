@@ -16,7 +16,10 @@ const RESERVED_INTERFACES: [(&str, &str); 5] = [
 ];
 
 /// What is wrong with a name of a host or switch: an RFC 1123 label.
-pub(crate) fn check_label(name: &str) -> Result<(), String> {
+///
+/// # Errors
+/// The reason, as the rest of a sentence about the name.
+pub fn check_label(name: &str) -> Result<(), String> {
     let good = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     if name.is_empty() {
         Err("it is empty".into())
@@ -40,7 +43,10 @@ fn is_plain(c: char) -> bool {
 }
 
 /// What is wrong with a name of a network interface in a cluster file.
-pub(crate) fn check_interface(name: &str) -> Result<(), String> {
+///
+/// # Errors
+/// The reason, as the rest of a sentence about the name.
+pub fn check_interface(name: &str) -> Result<(), String> {
     check_interface_form(name)?;
     match RESERVED_INTERFACES.iter().find(|(reserved, _)| *reserved == name) {
         Some((_, what)) => Err(format!("it is reserved for {what}")),

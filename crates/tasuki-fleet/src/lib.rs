@@ -4,11 +4,13 @@
 //! [`Fleet::run_each`]). Every task has a time limit, and its output comes back as an [`Answer`], in the
 //! order of the hosts. An error names the host, what failed and what helps ([`HostError`]). A task ends with
 //! this process, by Ctrl-C for instance, unless it is [`Task::lasting`]. Callers that talk with a command
-//! while it runs get the command itself ([`Fleet::command`]) and connect its streams.
+//! while it runs get the command itself ([`Fleet::command`]) and connect its streams, or have [`Agents`] do
+//! so on all hosts at once.
 //!
 //! A resident daemon will be a further variant of [`Fleet`]: callers use its methods and need not know the
 //! variant.
 
+mod agents;
 mod answer;
 mod concurrent;
 mod error;
@@ -18,6 +20,7 @@ mod local;
 mod ssh;
 mod task;
 
+pub use agents::Agents;
 pub use answer::{Answer, HostError};
 pub use concurrent::for_each_host;
 pub use error::FleetError;

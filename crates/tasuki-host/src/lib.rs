@@ -38,6 +38,7 @@ pub use delay_control::{DelayControl, NicCounts};
 pub use desired::Wanted;
 pub use error::HostError;
 pub use journal::Record;
+pub use login::login_interfaces;
 pub use names::HOSTS_FILE;
 pub use offload::set_offloads;
 pub use persist::{Persistence, TUNE_UNIT, UNIT, UNIT_FOLDER, WATCH_UNIT};

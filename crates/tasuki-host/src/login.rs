@@ -62,6 +62,15 @@ fn below(interface: &str) -> Vec<String> {
     entries.filter_map(lower).collect()
 }
 
+/// The interfaces of this host that carry the login of this process's user, each with how that is known. None
+/// if the user is not logged in over the network.
+///
+/// # Errors
+/// If the kernel does not say by which interface the user's machine is reached.
+pub fn login_interfaces(host: &str) -> Result<BTreeMap<String, String>, HostError> {
+    Ok(Login::find(&mut Kernel::open(host)?)?.interfaces)
+}
+
 impl Login {
     /// Finds out how the user of this process is logged in. A connection whose end is not an address of this
     /// host belongs to another machine (or network namespace), and does not count.

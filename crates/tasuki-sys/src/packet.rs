@@ -148,6 +148,21 @@ impl PacketSocket {
         }
     }
 
+    /// Has the interface receive frames to this group too, for as long as the socket is open
+    /// (`PACKET_ADD_MEMBERSHIP`).
+    pub fn join_group(&self, group: [u8; 6]) -> Result<(), PacketError> {
+        let mut address = [0; 8];
+        address[..group.len()].copy_from_slice(&group);
+        let membership = libc::packet_mreq {
+            mr_ifindex: self.interface.index.cast_signed(),
+            mr_type: libc::PACKET_MR_MULTICAST as u16,
+            mr_alen: group.len() as u16,
+            mr_address: address,
+        };
+        set_option(&self.socket, libc::PACKET_ADD_MEMBERSHIP, &membership)
+            .map_err(|source| self.error("join a group", source))
+    }
+
     /// Starts to receive frames of the ethertype into the socket's buffer.
     pub fn bind(&self) -> Result<(), PacketError> {
         // SAFETY: sockaddr_ll is plain old data; all zeroes is a valid value.

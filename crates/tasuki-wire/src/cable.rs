@@ -26,6 +26,8 @@ pub enum CableKind {
     Pong,
     /// One of many, which the receiver counts.
     Filler,
+    /// Tells who the sender is while there is no cluster file: see [`crate::Discovery`].
+    Discovery,
 }
 
 impl CableKind {
@@ -35,6 +37,7 @@ impl CableKind {
             2 => Self::Ping,
             3 => Self::Pong,
             4 => Self::Filler,
+            5 => Self::Discovery,
             _ => return None,
         })
     }
@@ -45,6 +48,7 @@ impl CableKind {
             Self::Ping => 2,
             Self::Pong => 3,
             Self::Filler => 4,
+            Self::Discovery => 5,
         }
     }
 }

@@ -219,6 +219,8 @@ impl Ear {
                     answers.extend(self.voice.pong(&probe, from_mac, mac));
                 }
                 CableKind::Pong => book.pongs.push((probe.run, probe.number, probe.sender, Instant::now())),
+                // It says nothing of this cluster: another program is looking for cables.
+                CableKind::Discovery => {}
                 CableKind::Hello | CableKind::Filler => {
                     if book.counts.len() > RUNS_MAX * 64 {
                         book.counts.pop_first();

@@ -65,7 +65,7 @@ pub struct CheckArgs {
     pub remote: RemoteArgs,
 }
 
-fn duration(text: &str) -> Result<std::time::Duration, String> {
+pub fn duration(text: &str) -> Result<std::time::Duration, String> {
     let wrong = || format!("{text:?} is no time; write it as 90s, 10m or 24h");
     let (number, scale) = match text.char_indices().last() {
         Some((at, 's')) => (&text[..at], 1.0),

@@ -6,6 +6,7 @@ mod bench_tune;
 mod broker;
 mod check;
 mod cluster;
+mod discover;
 mod drain;
 mod help;
 mod info;
@@ -30,6 +31,7 @@ pub use self::bench_tune::BenchTune;
 pub use self::broker::BrokerArgs;
 pub use self::check::CheckArgs;
 pub use self::cluster::{ClusterCommand, ClusterNew};
+pub use self::discover::DiscoverArgs;
 pub use self::drain::{BenchDrain, BenchRates, Packets};
 pub use self::info::InfoArgs;
 pub use self::lab::{FaultArgs, LabCommand, LabUp};
@@ -112,6 +114,17 @@ pub enum Command {
     /// What runs on every host while a check is made
     #[command(hide = true)]
     CheckAgent,
+    /// Find out how hosts are cabled, and write the cluster file
+    Discover(Box<DiscoverArgs>),
+    /// What runs on every host while cables are discovered
+    #[command(hide = true)]
+    DiscoverAgent,
+    /// Sets NICs down again when its standard input ends
+    #[command(hide = true)]
+    DiscoverGuard {
+        /// The NICs
+        nics: Vec<String>,
+    },
     /// A cluster on this one machine: hosts as namespaces, cables and switches of a given rate
     #[command(subcommand)]
     Lab(LabCommand),

@@ -33,6 +33,10 @@ pub struct Link {
     pub received: u64,
     /// Most frames that the kernel makes of one buffer for this interface (segmentation offload).
     pub gso_max_segs: u32,
+    /// What kind of virtual interface it is, as `bridge`, `vlan` or `veth`; `None`: a device of its own.
+    pub kind: Option<String>,
+    /// Index of the bridge or bond that it is a port of.
+    pub controller: Option<u32>,
 }
 
 impl Link {
@@ -49,6 +53,8 @@ impl Link {
             operational: false,
             received: 0,
             gso_max_segs: 0,
+            kind: None,
+            controller: None,
         };
         for attribute in message.attributes {
             match attribute {
@@ -61,6 +67,13 @@ impl Link {
                     link.operational = matches!(state, State::Up | State::Unknown);
                 }
                 LinkAttribute::GsoMaxSegs(segments) => link.gso_max_segs = segments,
+                LinkAttribute::LinkInfo(info) => {
+                    link.kind = info.iter().find_map(|info| match info {
+                        LinkInfo::Kind(kind) => Some(kind.to_string()),
+                        _ => None,
+                    });
+                }
+                LinkAttribute::Controller(index) => link.controller = Some(index).filter(|index| *index > 0),
                 LinkAttribute::Stats64(stats) => link.received = stats.rx_packets,
                 _ => {}
             }

@@ -1,7 +1,9 @@
 //! Cable probes: a vector put together by hand from the page, damaged probes, and hostile bodies.
 
 use proptest::prelude::*;
-use tasuki_wire::{CABLE_HEAD_LEN, CableHello, CableKind, CableNic, CableProbe, CableState, DropReason};
+use tasuki_wire::{
+    CABLE_HEAD_LEN, CableHello, CableKind, CableNic, CableProbe, CableState, Discovery, DropReason,
+};
 
 fn probe(body: &[u8]) -> Vec<u8> {
     let sender = CableNic { host: 3, nic: 2 };
@@ -87,5 +89,51 @@ proptest! {
         let mut headed = b"TSKP\x01\x01".to_vec();
         headed.extend(&bytes);
         let _ = CableProbe::parse(&headed);
+    }
+}
+
+fn discovery() -> Discovery<'static> {
+    let mac = [2, 0x54, 0, 3, 0, 2];
+    let sender = CableNic { host: 3, nic: 2 };
+    Discovery { number: 7, run: 0x0102_0304_0506_0708, sender, host_name: "n3", nic_name: "eth2", mac }
+}
+
+#[test]
+fn a_discovery_goes_round_and_is_a_probe_of_kind_5_without_a_cluster() {
+    let mut bytes = Vec::new();
+    discovery().emit(&mut bytes).expect("short names");
+    assert_eq!((bytes[5], &bytes[24..28], &bytes[46..]), (5, &[0; 4][..], &discovery().mac[..]));
+    bytes.resize(60, 0xee);
+    assert_eq!(Discovery::parse(&bytes), Ok(discovery()), "padding is not read");
+}
+
+#[test]
+fn what_is_no_discovery_is_dropped_with_its_reason() {
+    assert_eq!(Discovery::parse(&probe(&[2, 0, 0, 0, 0, 1])), Err(DropReason::FrameType), "a hello");
+    let whole = CableProbe {
+        kind: CableKind::Discovery,
+        number: 0,
+        run: 1,
+        cluster: 0,
+        sender: CableNic { host: 1, nic: 1 },
+        host_name: "n1",
+        nic_name: "eth1",
+        body: &[2, 0, 0, 0, 0, 1],
+    };
+    let read = |probe: CableProbe| {
+        let mut bytes = Vec::new();
+        probe.emit(&mut bytes).expect("short names");
+        Discovery::parse(&bytes).map(|found| found.mac)
+    };
+    assert_eq!(read(whole), Ok([2, 0, 0, 0, 0, 1]));
+    assert_eq!(read(CableProbe { cluster: 1, ..whole }), Err(DropReason::Greeting));
+    for sender in [CableNic { host: 0, nic: 1 }, CableNic { host: 1, nic: 0 }] {
+        assert_eq!(read(CableProbe { sender, ..whole }), Err(DropReason::Greeting));
+    }
+    for mac in [[0; 6], [1, 0, 0x5e, 0, 0, 1], [0xff; 6]] {
+        assert_eq!(read(CableProbe { body: &mac, ..whole }), Err(DropReason::Greeting), "{mac:?}");
+    }
+    for body in [&[2, 0, 0, 0, 0][..], &[2, 0, 0, 0, 0, 1, 0], &[]] {
+        assert_eq!(read(CableProbe { body, ..whole }), Err(DropReason::Length), "{body:?}");
     }
 }

@@ -1,0 +1,31 @@
+//! Finding out how hosts are cabled, without a cluster file: every NIC says hello in frames of its own and
+//! listens for others and for LLDP; cables, switches and what is wrong follow from what was heard.
+//!
+//! These parts perform no IO: [`Book`] (frames that came in on one NIC), [`infer()`] (from what all NICs
+//! heard to a [`Graph`]) and [`describe`] (from there to a cluster). An [`agent`] runs on every host, and a
+//! [`Discoverer`] gives the agents their orders.
+#![forbid(unsafe_code)]
+
+pub mod agent;
+mod book;
+mod describe;
+mod discoverer;
+mod error;
+mod finding;
+mod hearing;
+mod infer;
+mod lldp;
+mod model;
+mod protocol;
+mod reach;
+
+pub use book::Book;
+pub use describe::{Description, describe};
+pub use discoverer::{Discovered, Discoverer, Options};
+pub use error::DiscoverError;
+pub use finding::{Finding, Kind};
+pub use infer::{Graph, Segment, infer};
+pub use lldp::{LLDP_ETHERTYPE, LLDP_GROUP, LldpError, Neighbour};
+pub use model::{Heard, HostSight, Mac, NicSight, PortId};
+pub use protocol::{AGENT_COMMAND, GUARD_COMMAND};
+pub use reach::ssh_hosts;
