@@ -92,10 +92,7 @@ pub fn ready_cluster(fleet: &Fleet, readiness: Readiness) -> Result<Cluster, Run
     check_one_network(cluster)?;
     let answers = ask(fleet);
     match readiness {
-        Readiness::Reached => match silent(&answers) {
-            Some(text) => return Err(RunError::NotSetUp(text)),
-            None => {}
-        },
+        Readiness::Reached => silent(&answers).map_or(Ok(()), |text| Err(RunError::NotSetUp(text)))?,
         Readiness::Tasuki => check_ready(fleet, &answers, OR_TCP)?,
         Readiness::SetUp => check_ready(fleet, &answers, "")?,
     }
