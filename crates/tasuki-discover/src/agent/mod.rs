@@ -14,9 +14,11 @@ use crate::{
 use choose::Chosen;
 use guard::Guard;
 use listen::Listener;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::{
     fs,
     io::{self, BufRead, Write},
+    os::fd::AsFd,
     thread,
     time::{Duration, Instant},
 };
@@ -175,7 +177,7 @@ impl Agent {
                 }
             }
             self.sent = self.sent.wrapping_add(1);
-            if Instant::now() + HELLO_TIME > end {
+            if Instant::now() + HELLO_TIME > end || is_input_gone() {
                 return;
             }
             thread::sleep(HELLO_TIME);
@@ -197,6 +199,14 @@ impl Agent {
         self.listeners.clear();
         self.guard.take().map_or(Ok(()), Guard::end)
     }
+}
+
+/// Whether the program that gives orders is gone: then NICs are put back now, and not after the last hello.
+fn is_input_gone() -> bool {
+    let input = io::stdin();
+    let mut descriptors = [PollFd::new(input.as_fd(), PollFlags::empty())];
+    let polled = poll(&mut descriptors, PollTimeout::ZERO);
+    polled.is_ok() && descriptors[0].revents().is_some_and(|events| events.contains(PollFlags::POLLHUP))
 }
 
 /// What tells this network of this running system from all others: two names may lead to one machine.
