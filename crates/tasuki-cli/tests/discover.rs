@@ -1,0 +1,89 @@
+//! `tasuki discover` on real network namespaces: the cabling that a lab was built with is the oracle.
+
+mod support;
+
+use std::{collections::BTreeSet, path::Path};
+use support::{TestLab, ok, skip_without_root, ssh::Ssh, tasuki, text, unique};
+use tasuki_cluster::{Cluster, End};
+
+const TASUKI: &str = "/run/tasuki/bin/tasuki";
+
+/// What is joined to what, whatever the order of a file and the names and ports of its switches: the two NICs
+/// of each cable between hosts, and the NICs of each switch.
+fn joined(cluster: &Cluster) -> BTreeSet<BTreeSet<String>> {
+    let name = |end: &End| match end {
+        End::Nic(nic) => Some(cluster.nic_name(*nic)),
+        End::Port { .. } => None,
+    };
+    let mut switches = vec![BTreeSet::new(); cluster.switches.len()];
+    let mut all = BTreeSet::new();
+    for cable in &cluster.cables {
+        match &cable.ends {
+            [End::Nic(_), End::Nic(_)] => _ = all.insert(cable.ends.iter().filter_map(name).collect()),
+            [nic @ End::Nic(_), End::Port { switch, .. }] | [End::Port { switch, .. }, nic @ End::Nic(_)] => {
+                switches[switch.0].extend(name(nic));
+            }
+            _ => panic!("a cable between switches"),
+        }
+    }
+    all.extend(switches);
+    all
+}
+
+fn load(file: &Path) -> BTreeSet<BTreeSet<String>> {
+    joined(&Cluster::load(file).unwrap_or_else(|error| panic!("{}: {error}", file.display())))
+}
+
+#[test]
+fn the_cabling_of_labs_is_recovered() {
+    if skip_without_root("the_cabling_of_labs_is_recovered") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    for shape in ["mixed:6/3", "pair:3", "ring:5", "planes:4x2", "torus:3x3"] {
+        let built = folder.path().join(format!("{}.toml", unique("built")));
+        let found = folder.path().join(format!("{}.toml", unique("found")));
+        ok(tasuki().args(["cluster", "new", shape, "-o"]).arg(&built));
+        let lab = TestLab::up("discover", &["--bare", &built.display().to_string()]);
+        // A NIC that is down is brought up for the moment, and is down again after that.
+        lab.run("n1", &["ip", "link", "set", "eth1", "down"]);
+        ok(tasuki().args(["discover", "--lab", &lab.name, "--time", "2s", "-o"]).arg(&found));
+        assert_eq!(load(&found), load(&built), "{shape}");
+        assert!(!lab.run("n1", &["ip", "-o", "link", "show", "eth1"]).contains(",UP"), "{shape}");
+        // A file that is there is not written over.
+        let again = tasuki().args(["discover", "--lab", &lab.name, "-o"]).arg(&found).output().expect("runs");
+        assert!(!again.status.success() && text(&again).contains("--force"), "{}", text(&again));
+    }
+}
+
+#[test]
+fn hosts_found_over_ssh_are_set_up_by_the_file() {
+    let test = "hosts_found_over_ssh_are_set_up_by_the_file";
+    if skip_without_root(test) {
+        return;
+    }
+    let Some(sshd) = Ssh::prepare(test) else { return };
+    let lab = TestLab::up("discovers", &["--shape", "full:3", "--bare"]);
+    for host in ["n1", "n2", "n3"] {
+        sshd.serve(&lab, host);
+    }
+    let ssh = format!("ssh -F {}/ssh_config", sshd.path().display());
+    let hosts = ["root@198.18.0.1", "root@198.18.0.2", "root@198.18.0.3"];
+    let over_ssh = |argv: &[&str]| {
+        let argv = [&[TASUKI], argv, &["--ssh", &ssh, "--remote", TASUKI]].concat();
+        let mut command = lab.exec("n1", &argv);
+        command.current_dir(sshd.path());
+        command
+    };
+    let argv = [&["discover", "-o", "found.toml"], &hosts[..]].concat();
+    ok(&mut over_ssh(&argv));
+    let built = sshd.path().join("built.toml");
+    ok(tasuki().args(["cluster", "new", "full:3", "-o"]).arg(&built));
+    assert_eq!(load(&sshd.path().join("found.toml")), load(&built));
+    let done = ok(&mut over_ssh(&["apply", "found.toml"]));
+    assert_eq!(done.matches("changed").count(), 3, "{done}");
+    // The sshd of n3 answers at the address that `apply` has given n3, which only the cables lead to.
+    let greeting = lab.run("n1", &["bash", "-c", "exec 3<>/dev/tcp/10.77.0.3/22 && head -c 4 <&3"]);
+    assert_eq!(greeting, "SSH-");
+    ok(&mut over_ssh(&["undo", "found.toml"]));
+}
