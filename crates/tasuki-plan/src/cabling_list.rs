@@ -7,13 +7,16 @@ use tasuki_cluster::{Cluster, End};
 /// The name of the rack for hosts that are in none.
 pub(crate) const NO_RACK: &str = "no rack";
 
+/// The name of the list's part with the ports of switches.
+const SWITCHES: &str = "switches";
+
 /// The rack of a cable's end; switches have none in cluster files.
 fn rack(cluster: &Cluster, end: End) -> &str {
     match end {
         End::Nic(nic) => {
             cluster.hosts.get(nic.host.0).and_then(|host| host.rack.as_deref()).unwrap_or(NO_RACK)
         }
-        End::Port { .. } => "switches",
+        End::Port { .. } => SWITCHES,
     }
 }
 
@@ -56,9 +59,13 @@ pub fn listed_ends(cluster: &Cluster, moves: Option<&Moves>) -> Vec<ListedEnd> {
         }
     }
     // The sort is stable, so that cables keep their order within a rack. Racks come in the order of the
-    // hosts, switches last.
-    let order = |name: &str| cluster.hosts.iter().position(|host| host.rack.as_deref() == Some(name));
-    all.sort_by_key(|end| order(&end.rack).unwrap_or(usize::MAX));
+    // hosts, then hosts without a rack, and switches last.
+    let order = |name: &str| match name {
+        SWITCHES => usize::MAX,
+        NO_RACK => cluster.hosts.len(),
+        _ => cluster.hosts.iter().position(|host| host.rack.as_deref() == Some(name)).unwrap_or(usize::MAX),
+    };
+    all.sort_by_key(|end| order(&end.rack));
     all
 }
 
@@ -102,4 +109,19 @@ pub fn labels(cluster: &Cluster) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tasuki_cluster::generate::{Options, generate};
+
+    #[test]
+    fn every_part_of_the_list_has_one_heading_and_switches_come_last() {
+        let cluster = generate(&"mixed:6/3".parse().unwrap(), &Options::default()).unwrap();
+        let list = cabling_list(&cluster, None);
+        let headings: Vec<&str> =
+            list.lines().skip(1).filter(|line| !line.is_empty() && !line.starts_with(' ')).collect();
+        assert_eq!(headings, [NO_RACK, SWITCHES], "{list}");
+    }
 }
