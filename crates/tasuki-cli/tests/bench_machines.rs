@@ -106,7 +106,7 @@ fn machines_are_measured_over_ssh_once_they_are_set_up() {
     let run = |command: &mut Command| command.output().expect("runs");
 
     // As `tasuki run` says it.
-    let bare = "n1, n2 are not set up: `tasuki apply FILE`";
+    let bare = "n1, n2 are not set up: `tasuki apply cluster.toml`";
     refused(&run(&mut cluster.mpi(mpi.name, &[])), &[bare, "(or --transport tcp)"]);
     let raw = run(&mut cluster.bench("raw", &[]));
     refused(&raw, &[bare]);

@@ -85,7 +85,7 @@ fn a_delay_of_the_file_is_set_shown_and_taken_back() {
     let setting = Setting::up("tuned");
     let before = whole_of_all(&setting.lab);
     let fixed = "[tune]\ndelay = \"50us\"";
-    let differs = setting.run("diff", fixed, &[]);
+    let differs = setting.run("diff", fixed, &["--full"]);
     assert_eq!(differs.status.code(), Some(1), "{}", text(&differs));
     assert!(text(&differs).contains("gro_flush_timeout 50000 ns"), "{}", text(&differs));
     assert_eq!(setting.settings("n1"), "7000 3, 0 0", "a look changes nothing");

@@ -18,7 +18,10 @@ pub enum HostError {
         source: io::Error,
     },
     /// The plan names an interface that the host does not have.
-    #[error("{host}: there is no interface {interface}; it has {present}. Correct the NIC's name")]
+    #[error(
+        "{host}: there is no interface {interface}; it has {present}. Correct the NIC's name, in the cluster \
+         file if it stands there"
+    )]
     NoInterface {
         /// Host name.
         host: String,
