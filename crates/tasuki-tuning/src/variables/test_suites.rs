@@ -14,6 +14,8 @@ const INTERNAL: Values = Values::Text("what the test sets");
 /// All of them, in the order of the documentation.
 pub(super) const ALL: &[Variable] = &[
     test("TASUKI_NO_SKIP", "", ON, "A test whose needs are missing fails instead of being skipped."),
+    test("TASUKI_CABLING", "", SEED, "Replay one random cabling of the tests of `tasuki discover`."),
+    test("TASUKI_LLDP", "", SEED, "Replay one random LLDP frame of the tests of `tasuki discover`."),
     test("TASUKI_SEED", "", SEED, "Replay one randomised trial; a failing test prints the whole command."),
     test("TASUKI_TRIAL", "", SEED, "Replay one trial of tasuki check, together with TASUKI_PLANT."),
     test("TASUKI_PLANT", "", Values::Text("the name of a fault"), "The fault of that trial."),

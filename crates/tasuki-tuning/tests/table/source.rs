@@ -69,7 +69,8 @@ const EXCEPTIONS: [(&str, &str, &str); 28] = [
 ];
 
 /// Files of frame and record formats, of which every number is a part of the format.
-const FORMATS: [&str; 4] = [
+const FORMATS: [&str; 5] = [
+    "tasuki-wire/src/discovery.rs",
     "tasuki-wire/src/drop_reason.rs",
     "tasuki-wire/src/frame.rs",
     "tasuki-wire/src/message.rs",
