@@ -5,7 +5,7 @@ use crate::{
     finding::{Finding, Kind, port_name},
     infer::{Graph, Segment},
     model::{HostSight, PortId},
-    reach::{bare_cluster, bare_host},
+    reach::bare_host,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use tasuki_cluster::{
@@ -41,7 +41,7 @@ pub fn describe(
     }
     let mtus = mtus(hosts, graph, &mut findings);
     let mut builder =
-        Builder { cluster: bare_cluster(name, Vec::new()), places: BTreeMap::new(), notes: Vec::new() };
+        Builder { cluster: Cluster::empty(name.into()), places: BTreeMap::new(), notes: Vec::new() };
     for &number in &kept {
         let Some(host) = &hosts[number] else { continue };
         let address = management(number).filter(|address| address.to_string() != host.name);

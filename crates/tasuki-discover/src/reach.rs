@@ -3,7 +3,7 @@
 
 use crate::DiscoverError;
 use std::collections::BTreeSet;
-use tasuki_cluster::{Addressing, Cluster, Host, SshAddress, SshOptions, check_label};
+use tasuki_cluster::{Cluster, Host, SshAddress, SshOptions, check_label};
 
 /// The cluster of these hosts, each as ssh is given it: `name`, `address`, `user@address`.
 ///
@@ -25,7 +25,7 @@ pub fn ssh_hosts(name: &str, hosts: &[String]) -> Result<Cluster, DiscoverError>
         }
         list.push(bare_host(name, Some(address)));
     }
-    Ok(bare_cluster(name, list))
+    Ok(Cluster { hosts: list, ..Cluster::empty(name.into()) })
 }
 
 /// A host of which only the name is known, and how ssh reaches it.
@@ -40,23 +40,6 @@ pub(crate) fn bare_host(name: String, management: Option<SshAddress>) -> Host {
         relay: true,
         delay: None,
         nics: Vec::new(),
-    }
-}
-
-/// A cluster of these hosts without cables.
-pub(crate) fn bare_cluster(name: &str, hosts: Vec<Host>) -> Cluster {
-    Cluster {
-        name: name.into(),
-        source: None,
-        addressing: Addressing::default(),
-        fallback: true,
-        authenticate: false,
-        striping: None,
-        tune: None,
-        ssh: SshOptions::default(),
-        hosts,
-        switches: Vec::new(),
-        cables: Vec::new(),
     }
 }
 

@@ -29,8 +29,7 @@ impl Fleet {
     /// If the file is wrong, the lab is not up, or several labs are up and none is named.
     pub fn find(lab: Option<&str>, cluster: Option<&Path>) -> Result<Self, FleetError> {
         if let Some(file) = cluster {
-            let [ssh, tasuki] = ["ssh", "tasuki"].map(|word| vec![word.to_owned()]);
-            return Ok(Self::Ssh(Box::new(SshHosts::through(Cluster::load(file)?, ssh, tasuki))));
+            return Ok(Self::Ssh(Box::new(SshHosts::new(Cluster::load(file)?))));
         }
         // Labs are root's: another user's programs do not run in one that happens to be up.
         if lab.is_none() && (need_root().is_err() || matches!(Lab::find(), Err(LabError::NoneUp))) {

@@ -21,25 +21,25 @@ pub struct SshHosts {
     ssh: Vec<String>,
     /// The `tasuki` command on a machine, with what stands before it.
     tasuki: Vec<String>,
-    /// The machine that is this one, and is reached without ssh.
-    own: Option<String>,
+    /// The name of the machine that is this one, and is reached without ssh.
+    own: String,
 }
 
 impl SshHosts {
-    /// Reaches all machines, this one too, by plain `ssh`, and runs the `tasuki` that a login finds.
+    /// Reaches other machines by plain `ssh`, and runs the `tasuki` that a login finds there.
     pub fn new(cluster: Cluster) -> Self {
-        Self { cluster, ssh: vec!["ssh".into()], tasuki: vec!["tasuki".into()], own: None }
+        Self::through(cluster, vec!["ssh".into()], vec!["tasuki".into()])
     }
 
     /// Reaches machines by this ssh (program and options; not empty), and runs this `tasuki` there, `sudo`
     /// before it if need be. The host that has this machine's name is reached without ssh.
     pub fn through(cluster: Cluster, ssh: Vec<String>, tasuki: Vec<String>) -> Self {
-        Self { cluster, ssh, tasuki, own: Some(host_name()) }
+        Self { cluster, ssh, tasuki, own: host_name() }
     }
 
     /// How ssh reaches a host; `None`: it is this machine.
     pub(crate) fn target(&self, host: HostId) -> Option<SshTarget<'_>> {
-        let is_own = self.own.as_deref() == Some(&self.cluster.host_of(host).name);
+        let is_own = self.own == self.cluster.host_of(host).name;
         (!is_own).then(|| self.cluster.ssh_target(host))
     }
 
@@ -108,7 +108,8 @@ mod tests {
     "#;
 
     fn hosts() -> SshHosts {
-        SshHosts::new(Cluster::parse(FILE, None).unwrap())
+        // None of them is this machine, whatever its name.
+        SshHosts { own: String::new(), ..SshHosts::new(Cluster::parse(FILE, None).unwrap()) }
     }
 
     fn line(command: &Command) -> Vec<String> {

@@ -36,8 +36,9 @@ pub struct Record {
     pub rounded: Vec<Change>,
 }
 
-/// The state that a record is about: this start of the machine, this network namespace.
-fn here() -> (String, String) {
+/// What tells this network of this running machine from all others: the start of the machine, and the network
+/// namespace of the calling thread.
+pub fn here() -> (String, String) {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let namespace = fs::read_link("/proc/thread-self/ns/net").unwrap_or_default();
     (boot.trim().into(), namespace.display().to_string())

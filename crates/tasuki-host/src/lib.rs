@@ -37,7 +37,7 @@ pub use delay::{DelayLook, Means, MeansLook};
 pub use delay_control::{DelayControl, NicCounts};
 pub use desired::Wanted;
 pub use error::HostError;
-pub use journal::Record;
+pub use journal::{Record, here};
 pub use login::login_interfaces;
 pub use names::HOSTS_FILE;
 pub use offload::set_offloads;

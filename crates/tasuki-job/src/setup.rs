@@ -14,7 +14,7 @@ use nix::{
 use serde::{Deserialize, Serialize};
 use std::{net::Ipv4Addr, path::Path};
 use tasuki_cluster::{AddressPlan, Cluster, HostRail, RailTable};
-use tasuki_fleet::{Fleet, HostError, SshHosts, Task};
+use tasuki_fleet::{Fleet, HostError, Task};
 
 /// The hidden subcommand of `tasuki` that prints a host's [`JobFacts`] as JSON.
 pub const FACTS_COMMAND: &str = "job-facts";
@@ -60,16 +60,9 @@ fn cores() -> u32 {
     allowed.map_or(1, count).max(1)
 }
 
-/// Asks all hosts of a fleet for their [`JobFacts`]. This machine is asked without ssh.
+/// Asks all hosts of a fleet for their [`JobFacts`].
 pub(crate) fn ask(fleet: &Fleet) -> Answers {
-    let task = Task::tasuki([FACTS_COMMAND]);
-    let answers = match fleet {
-        Fleet::Ssh(hosts) => {
-            let hosts = SshHosts::through(hosts.cluster.clone(), vec!["ssh".into()], vec!["tasuki".into()]);
-            Fleet::Ssh(Box::new(hosts)).run_all(&task)
-        }
-        Fleet::Local | Fleet::Lab(_) => fleet.run_all(&task),
-    };
+    let answers = fleet.run_all(&Task::tasuki([FACTS_COMMAND]));
     answers.into_iter().map(|answer| (answer.host.clone(), answer.json::<JobFacts>())).collect()
 }
 

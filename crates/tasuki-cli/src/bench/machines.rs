@@ -23,9 +23,9 @@ pub struct Machines {
 
 /// The machines of a cluster file, asked and found in order, and the testbed that they are.
 pub fn machines(file: &Path, readiness: Readiness) -> Result<(Testbed, Machines), Failure> {
-    let fleet = fleet(Cluster::load(file)?);
+    let fleet = Fleet::Ssh(Box::new(SshHosts::new(Cluster::load(file)?)));
     let cluster = ready_cluster(&fleet, readiness)?;
-    let machines = Machines { fleet: self::fleet(cluster.clone()) };
+    let machines = Machines { fleet: Fleet::Ssh(Box::new(SshHosts::new(cluster.clone()))) };
     let testbed = Testbed {
         name: cluster.name.clone(),
         kind: HostKind::Machines { as_root: machines.is_root_everywhere()? },
@@ -34,11 +34,6 @@ pub fn machines(file: &Path, readiness: Readiness) -> Result<(Testbed, Machines)
         access: Box::new(machines.clone()),
     };
     Ok((testbed, machines))
-}
-
-/// Machines over ssh; this machine is reached without it.
-fn fleet(cluster: Cluster) -> Fleet {
-    Fleet::Ssh(Box::new(SshHosts::through(cluster, vec!["ssh".into()], vec!["tasuki".into()])))
 }
 
 impl Machines {

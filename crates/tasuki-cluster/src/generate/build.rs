@@ -2,7 +2,7 @@
 //! numbered in the order in which its cables are added.
 
 use super::Options;
-use crate::{Addressing, Cable, Cluster, End, Host, HostId, Nic, NicId, SshOptions, Switch, SwitchId};
+use crate::{Cable, Cluster, End, Host, HostId, Nic, NicId, SshOptions, Switch, SwitchId};
 
 /// A cluster in the making. Hosts are named n1, n2, ..., their NICs eth1, eth2, ..., switches sw1, sw2, ...;
 /// a name that something has already is passed over.
@@ -16,20 +16,7 @@ pub struct ClusterBuilder {
 impl ClusterBuilder {
     /// A cluster of so many hosts without NICs. New hosts, NICs and cables are as `options` says.
     pub fn new(name: String, hosts: usize, options: &Options) -> Self {
-        let cluster = Cluster {
-            name,
-            source: None,
-            addressing: Addressing::default(),
-            fallback: true,
-            authenticate: false,
-            striping: None,
-            tune: None,
-            ssh: SshOptions::default(),
-            hosts: Vec::new(),
-            switches: Vec::new(),
-            cables: Vec::new(),
-        };
-        let mut builder = Self { cluster, options: options.clone(), is_new: true };
+        let mut builder = Self { cluster: Cluster::empty(name), options: options.clone(), is_new: true };
         (0..hosts).for_each(|_| {
             builder.host();
         });

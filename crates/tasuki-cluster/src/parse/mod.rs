@@ -11,12 +11,29 @@ mod report;
 pub use problem::Problem;
 pub use report::{ClusterError, ClusterErrors, Place};
 
-use crate::{Cluster, TextError, names::cluster_name_from, text_of};
+use crate::{Addressing, Cluster, SshOptions, TextError, names::cluster_name_from, text_of};
 use report::Findings;
 use std::{fs, path::Path};
 use toml::de::DeTable;
 
 impl Cluster {
+    /// A cluster of this name without hosts, switches and cables; all else is as where a file says nothing.
+    pub fn empty(name: String) -> Self {
+        Self {
+            name,
+            source: None,
+            addressing: Addressing::default(),
+            fallback: true,
+            authenticate: false,
+            striping: None,
+            tune: None,
+            ssh: SshOptions::default(),
+            hosts: Vec::new(),
+            switches: Vec::new(),
+            cables: Vec::new(),
+        }
+    }
+
     /// Reads a cluster file.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ClusterErrors> {
         let path = path.as_ref();

@@ -16,7 +16,6 @@ use guard::Guard;
 use listen::Listener;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::{
-    fs,
     io::{self, BufRead, Write},
     os::fd::AsFd,
     thread,
@@ -97,8 +96,9 @@ impl Agent {
             problem: problems.iter().find(|(index, _)| *index == link.index).map(|(_, why)| why.clone()),
             ..NicSight::default()
         });
+        let (boot, namespace) = tasuki_host::here();
         let sight = HostSight {
-            boot_id: boot_id(),
+            boot_id: format!("{boot} {namespace}"),
             nics: sights.collect(),
             left_alone,
             macs: links.iter().filter_map(|link| link.mac).map(Mac).collect(),
@@ -207,11 +207,4 @@ fn is_input_gone() -> bool {
     let mut descriptors = [PollFd::new(input.as_fd(), PollFlags::empty())];
     let polled = poll(&mut descriptors, PollTimeout::ZERO);
     polled.is_ok() && descriptors[0].revents().is_some_and(|events| events.contains(PollFlags::POLLHUP))
-}
-
-/// What tells this network of this running system from all others: two names may lead to one machine.
-fn boot_id() -> String {
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let network = fs::read_link("/proc/self/ns/net").unwrap_or_default();
-    format!("{} {}", boot.trim(), network.display())
 }
