@@ -67,7 +67,8 @@ pub fn run(arguments: &DiscoverArgs) -> Result<ExitCode, Failure> {
     if let Some(path) = &arguments.output {
         write_file(path, &found.text)?;
         if !arguments.json {
-            println!("\nWritten to {0}; what it would set up: tasuki diff {0}", path.display());
+            let lab = arguments.lab.as_ref().map_or(String::new(), |lab| format!(" --lab {lab}"));
+            println!("\nWritten to {0}; what it would set up: tasuki diff{lab} {0}", path.display());
         }
     }
     Ok(ExitCode::SUCCESS)
