@@ -12,7 +12,11 @@ fn on_terminal(columns: usize, argv: &[&str], environment: &[(&str, &str)]) -> S
     let line = format!("stty cols {columns} rows 50; exec \"$TASUKI\" {} 2>/dev/null", argv.join(" "));
     let mut script = Command::new("script");
     script.args(["-qec", &line, "/dev/null"]).env("TASUKI", env!("CARGO_BIN_EXE_tasuki"));
-    script.env_remove("NO_COLOR").env("TERM", "xterm").envs(environment.iter().copied());
+    // Variables by which a machine that builds, or a user, asks for colours whatever the terminal is.
+    for name in ["NO_COLOR", "CI", "CLICOLOR", "CLICOLOR_FORCE"] {
+        script.env_remove(name);
+    }
+    script.env("TERM", "xterm").envs(environment.iter().copied());
     let output = script.output().expect("script runs");
     String::from_utf8(output.stdout).expect("UTF-8").replace("\r\n", "\n")
 }
