@@ -57,6 +57,7 @@
 
 mod action;
 mod adaptive;
+mod ahead;
 mod config;
 mod control;
 mod counters;

@@ -312,6 +312,7 @@ impl Engine {
     /// next poll that finds nothing, because the program waits for what has come.
     fn poll_everything(&mut self, mut busy: bool, all: bool) -> bool {
         let now = self.now();
+        self.polled = now;
         if self.net.install_opened_lanes(&self.peers, now) {
             self.page.set_lanes(&self.shm, &self.net);
         }
@@ -320,7 +321,7 @@ impl Engine {
         self.net.program_polls(now);
         busy |= self.messages.layer_mut().handle_time(now.0);
         busy |= self.receive_packets(now, busy && !all);
-        if self.rendezvous.is_active() {
+        if self.rendezvous.is_active() || (self.messages.has_streams() && self.looks_at_streams(now)) {
             busy |= self.poll_rendezvous(now);
         }
         if self.shm.has_pending_copies() {
@@ -357,6 +358,11 @@ impl Engine {
             self.hear_net_events(now);
         }
         polled.any
+    }
+
+    /// Whether something is to come by stream, or may come.
+    fn looks_at_streams(&self, now: Time) -> bool {
+        self.messages.awaits_streams() || self.rendezvous.is_look_due(now)
     }
 
     fn poll_rendezvous(&mut self, now: Time) -> bool {

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use tasuki_msg::{Frame, PeerId, Placement, RecvDone, Sink};
+use tasuki_msg::{Data, Frame, PeerId, Placement, RecvDone, Sink};
 
 use super::Messages;
 use crate::memory::Memory;
@@ -18,6 +18,10 @@ impl Messages {
             }
             if let Some(done) = self.layer.recv_inline(from, start) {
                 return self.received_whole(&done, payload);
+            }
+            if self.pushes.any_open() && start.early > start.inline {
+                let (offset, len) = (start.inline, start.early - start.inline);
+                self.pushes.announced(from.into(), Data { seq: start.seq, offset, len, early: start.early });
             }
         }
         match self.layer.handle_frame(from, frame) {

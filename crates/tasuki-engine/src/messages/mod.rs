@@ -7,11 +7,14 @@
 
 mod actions;
 mod bounce;
+mod by_stream;
 mod completions;
 mod control;
 mod deliver;
 mod lent;
 pub(crate) mod ops;
+pub(crate) mod pushes;
+mod speeds;
 
 use std::collections::VecDeque;
 
@@ -20,6 +23,7 @@ use tasuki_msg::{Config, Pacer, PeerId, PeerOptions, RecvId, RecvRequest, SendRe
 use tasuki_tuning::sends;
 
 use crate::api::{Buffer, Peer, Report, SendArgs};
+use crate::clock::Clock;
 use crate::memory::Memory;
 use crate::peers::Route;
 use crate::rendezvous::keys::{KeyTable, RendezvousKey};
@@ -30,6 +34,8 @@ use completions::Completions;
 pub(crate) use completions::translate;
 use lent::Lent;
 use ops::{RecvOp, SendOp};
+use pushes::Pushes;
+use speeds::Speeds;
 
 /// The message layer, the memory of operations, and their completions.
 pub(crate) struct Messages {
@@ -44,12 +50,17 @@ pub(crate) struct Messages {
     /// Bytes of sends that were copied and have not been sent completely.
     copied: u64,
     completions: Completions,
+    /// Pieces of messages that go by stream.
+    pushes: Pushes,
+    /// How fast messages have left in packets.
+    speeds: Speeds,
+    clock: Clock,
     /// What the engine has to do, in the order in which it was found out.
     duties: VecDeque<Duty>,
 }
 
 impl Messages {
-    pub fn new(config: Config, pacer: Pacer) -> Messages {
+    pub fn new(config: Config, pacer: Pacer, clock: Clock) -> Messages {
         Messages {
             layer: tasuki_msg::Endpoint::new(config, pacer),
             sends: Slab::new(),
@@ -59,6 +70,9 @@ impl Messages {
             keys: KeyTable::default(),
             copied: 0,
             completions: Completions::default(),
+            pushes: Pushes::default(),
+            speeds: Speeds::default(),
+            clock,
             duties: VecDeque::new(),
         }
     }
