@@ -1,6 +1,6 @@
 //! The endpoint: its state, its peers, and the queue of actions. Its methods are in one file per kind of
-//! input: `send`, `transmit`, `receive`, `probe`, `handle`, `ahead`, `fast_path`, `grants`, `pace`, `pool`,
-//! `quiesce`, `disconnect`.
+//! input: `send`, `transmit`, `receive`, `probe`, `handle`, `fast_path`, `grants`, `pace`, `pool`, `quiesce`,
+//! `disconnect`.
 
 use std::collections::VecDeque;
 

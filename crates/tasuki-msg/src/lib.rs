@@ -57,7 +57,6 @@
 
 mod action;
 mod adaptive;
-mod ahead;
 mod config;
 mod control;
 mod counters;
@@ -75,6 +74,7 @@ mod hash;
 mod ids;
 mod index;
 mod ops;
+mod outlook;
 mod pace;
 mod pacer;
 mod peer;
@@ -102,5 +102,6 @@ pub use endpoint::Endpoint;
 pub use error::{ClaimError, Failure, FrameError, Gone, UnknownPeer};
 pub use frame::{Data, Frame, Mark, Queue, Start};
 pub use ids::{ClaimId, EarlyId, Epoch, MsgSeq, PeerId, PullId, RecvId, SendId};
+pub use outlook::Outlook;
 pub use pace::Pace;
 pub use pacer::Pacer;

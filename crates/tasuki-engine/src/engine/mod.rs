@@ -20,7 +20,7 @@ mod routes;
 mod stats;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use tasuki_proto::Time;
 use tasuki_tuning::engine;
@@ -133,35 +133,6 @@ impl Engine {
     /// The program may not post any more.
     fn is_closing(&self) -> bool {
         self.phase != Phase::Open
-    }
-}
-
-/// Progress.
-impl Engine {
-    /// The program makes progress.
-    #[inline(always)]
-    pub fn count_program_call(&mut self) {
-        self.activity.program += 1;
-        self.entries.store(self.activity.program, Ordering::Relaxed);
-    }
-
-    /// How often the program has made progress, for those who do not hold the lock.
-    pub fn entries(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.entries)
-    }
-
-    /// A program that posts one long message after the other takes nothing in for a while; it makes progress
-    /// now and then, so that the helper thread need not.
-    fn progress_while_posting(&mut self, now: Time) {
-        if now.since_ns(self.polled) >= engine::POSTING_NS {
-            self.count_program_call();
-            self.progress();
-        }
-    }
-
-    fn invite_to_streams(&mut self, now: Time) {
-        let mut cx = Context { messages: &mut self.messages, peers: &self.peers, net: &self.net, now };
-        self.rendezvous.invite(&mut cx);
     }
 }
 

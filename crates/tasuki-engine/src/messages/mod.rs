@@ -7,7 +7,6 @@
 
 mod actions;
 mod bounce;
-mod by_stream;
 mod completions;
 mod control;
 mod deliver;
@@ -297,17 +296,5 @@ impl Messages {
     pub fn memory_for(&self, job: &PullJob) -> Option<&Memory> {
         let recv = self.recvs.get(job.user as usize).filter(|recv| recv.id == Some(job.recv))?;
         Some(&recv.memory)
-    }
-
-    /// From now on another process may write to the memory of a receive: its end is held back.
-    pub fn lend(&mut self, user: u64) {
-        self.lent.lend(user);
-    }
-
-    /// The other process has ended: ends that were held back are told.
-    pub fn take_back(&mut self, user: u64) {
-        for end in self.lent.take_back(user) {
-            self.recv_ended(end);
-        }
     }
 }

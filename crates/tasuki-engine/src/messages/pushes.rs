@@ -148,9 +148,9 @@ impl Pushes {
     /// it has received something by the stream lately.
     pub fn takes_start(&self, peer: Peer, start: &Start, now: Time) -> bool {
         let Some(stream) = self.streams.get(peer.0 as usize).and_then(Option::as_ref) else { return false };
-        let whole = start.early == start.len && start.remote_key.is_none() && start.len <= streams::STARTS_MAX;
+        let whole = start.early == start.len && start.remote_key.is_none();
         let hot = stream.pushed.is_some_and(|at| now.since_ns(at) < streams::HOT_NS / 2);
-        whole && hot && start.early - start.inline >= stream.push_min
+        whole && hot && start.len <= streams::STARTS_MAX && start.early - start.inline >= stream.push_min
     }
 
     /// The message layer has given a piece that goes by stream.
@@ -236,8 +236,9 @@ mod tests {
         assert!(pushes.next_owed(Peer(1)).is_none());
         pushes.owe(Peer(1), rest);
         assert!(pushes.next_owed(Peer(0)).is_none());
-        let Some(Outgoing::Data { seq: 4, offset: 120, early: 200, payload }) = pushes.next_owed(Peer(1)) else {
-            panic!("nothing owed");
+        let owed = pushes.next_owed(Peer(1));
+        let Some(Outgoing::Data { seq: 4, offset: 120, early: 200, payload }) = owed else {
+            panic!("{owed:?} owed");
         };
         assert_eq!((payload.key, payload.offset, payload.len), (3, 120, 30));
         assert!(pushes.next_owed(Peer(1)).is_none());

@@ -7,10 +7,11 @@ tuning! {
         /// long.
         PUSH_MIN: u64 = 6 << 10, "bytes";
         why "A short piece costs less in packets than two more calls to the kernel.";
-        measure "16384", two_hosts "--offloads --pair pingpong:8k,16k --pair stream:8k,16k --all allreduce:8k";
+        measure "16384", two_hosts "--offloads --pair pingpong:8k,16k --pair stream:8k,16k --all \
+                                     allreduce:8k";
         adr 12;
 
-        /// The same where the NIC does not cut TCP segments itself (tx-tcp-segmentation).
+        /// PUSH_MIN where the NIC does not cut TCP segments itself (tx-tcp-segmentation).
         PUSH_MIN_ALONE: u64 = 12 << 10, "bytes";
         why "There the kernel takes each segment through all of its layers, as it does a packet.";
         measure "6144", two_hosts "--pair pingpong:8k,16k --pair stream:8k,16k --all allreduce:8k";
@@ -26,8 +27,8 @@ tuning! {
         /// For so long after something has come by a stream the next message may begin in it (for half as
         /// long after something was sent); otherwise its beginning goes in a packet, which is found sooner.
         HOT_NS: u64 = 1_000_000, "ns";
-        why "Within it the receiver looks at the stream each time that it looks at all sockets, which costs a \
-             call to the kernel.";
+        why "Within it the receiver looks at the stream each time that it looks at all sockets, which costs \
+             a call to the kernel.";
         measure "0", two_hosts "--pair pingpong:16k,64k --pair stream:16k,64k --all barrier";
         adr 12;
 
@@ -39,19 +40,19 @@ tuning! {
 
         /// For so long after something has come by a stream every poll looks at it.
         BUSY_NS: u64 = 200_000, "ns";
-        why "An answer is often under way. Some MPIs yield the processor after each poll, so that eight polls \
-             take microseconds.";
+        why "An answer is often under way. Some MPIs yield the processor after each poll, so that eight \
+             polls take microseconds.";
         measure "0", two_hosts "--pair pingpong:16k,64k --all barrier";
         adr 12;
 
         /// Streams by which nothing is expected are looked at so often, in case that a beginning was late.
         LOOK_EVERY_NS: u64 = 1_000_000, "ns";
-        why "A message that begins in a stream is late by more than half of HOT_NS only if TCP had to send it \
-             again, which takes longer than this.";
+        why "A message that begins in a stream is late by more than half of HOT_NS only if TCP had to send \
+             it again, which takes longer than this.";
         measure "200000000", test "-p tasuki-engine --test suite streams";
         adr 12;
 
-        /// The same for each stream of an endpoint, so that many streams take no more time than one.
+        /// LOOK_EVERY_NS for each stream of an endpoint, so that many streams take no more time than one.
         LOOK_PAUSE_NS: u64 = 50_000, "ns";
         why "To look at a stream takes about 0.2 us: 0.4 % of the time.";
         measure "0", test "-p tasuki-engine --test suite streams";

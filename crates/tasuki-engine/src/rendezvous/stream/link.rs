@@ -148,7 +148,7 @@ impl Link {
         }
         let Connection::Open(stream) = &self.connection else { return false };
         let id = cx.record(peer).map(|record| record.id);
-        let awaited = id.is_some_and(|id| cx.messages.layer().awaited_from(id) > 0);
+        let awaited = id.is_some_and(|id| cx.messages.outlook().awaited_from(id) > 0);
         let moved = self.tx.send(cx.messages, peer, stream).and_then(|sent| {
             let released = self.tx.release(cx.messages, stream)?;
             let waits = awaited || look || self.rx.is_at_work() || self.rx.is_hot(cx.now);

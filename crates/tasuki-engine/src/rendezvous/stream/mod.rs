@@ -13,6 +13,7 @@ mod choose;
 mod connection;
 mod control;
 mod link;
+mod place;
 mod record;
 mod rx;
 mod tx;

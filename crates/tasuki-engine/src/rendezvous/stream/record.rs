@@ -169,9 +169,15 @@ mod tests {
             let value = u64::from_le_bytes(more.try_into().unwrap());
             assert_eq!(Start { data: read.data.map(|_| value), ..read }, start);
         }
-        let start = Head::read(&[3, 3, 0, 0, 9, 0, 0, 0].iter().chain(&[0; 24]).copied().collect::<Vec<u8>>()
-            .try_into()
-            .unwrap());
+        let start = Head::read(
+            &[3, 3, 0, 0, 9, 0, 0, 0]
+                .iter()
+                .chain(&[0; 24])
+                .copied()
+                .collect::<Vec<u8>>()
+                .try_into()
+                .unwrap(),
+        );
         assert_eq!(start, None, "there is no fourth queue");
     }
 }

@@ -6,11 +6,12 @@ use std::io::IoSliceMut;
 use std::ptr::NonNull;
 
 use tasuki_link::Stream;
-use tasuki_msg::{Data, Frame, PeerId, Sink, Start};
+use tasuki_msg::{Data, Frame, PeerId, Start};
 use tasuki_proto::Time;
 use tasuki_tuning::streams;
 
-use super::ahead::{Ahead, ROOM};
+use super::ahead::Ahead;
+use super::place::{place_ahead, place_pulled, place_untouched};
 use super::record::{HEAD, Head, START_MORE};
 use crate::messages::{Messages, PullJob};
 
@@ -26,7 +27,7 @@ pub(super) struct StreamRx {
     ahead: Ahead,
     /// Bytes of the stream that are where they belong, heads included.
     received: u64,
-    /// The same without heads.
+    /// Bytes that are where they belong, without heads.
     payload: u64,
     /// When something last arrived, or was first waited for, ns.
     heard: Option<u64>,
@@ -107,7 +108,7 @@ impl StreamRx {
 
     /// Something that was announced is still to come.
     fn is_expecting(&self, messages: &Messages, from: PeerId) -> bool {
-        self.is_at_work() || messages.layer().awaited_from(from) > 0
+        self.is_at_work() || messages.outlook().awaited_from(from) > 0
     }
 
     /// Reads once.
@@ -159,7 +160,7 @@ impl StreamRx {
         let direct = match &self.record {
             Some(Head::Data(data)) => place_ahead(messages, from, data),
             // If the receive is over, there is nowhere to put the next bytes of the stream.
-            Some(Head::Pulled(len)) => Some(place(messages, self.jobs.front()?, self.done, *len)?),
+            Some(Head::Pulled(len)) => Some(place_pulled(messages, self.jobs.front()?, self.done, *len)?),
             Some(Head::Start(_)) | None => None,
         };
         let most = match (&self.record, direct) {
@@ -273,32 +274,4 @@ impl StreamRx {
         *self = StreamRx::default();
         count
     }
-}
-
-/// Memory of the receive that an announced piece belongs into, if it is in one place: its beginning, so much
-/// that it can be read ahead.
-fn place_untouched(messages: &Messages, from: PeerId, data: &Data) -> Option<NonNull<[u8]>> {
-    let placement = messages.layer().placement_untouched(from, data)?;
-    let Sink::Recv { user, offset, .. } = placement.sink else { return None };
-    let len = placement.len.min((ROOM - HEAD) as u64);
-    let first = NonNull::new(messages.recv_piece(user, offset, len)?)?;
-    Some(NonNull::slice_from_raw_parts(first, len as usize))
-}
-
-/// Memory of the receive that the next bytes of a piece belong into, if it is in one place.
-fn place_ahead(messages: &Messages, from: PeerId, data: &Data) -> Option<NonNull<[u8]>> {
-    let placement = messages.layer().placement_ahead(from, data)?;
-    let Sink::Recv { user, offset, .. } = placement.sink else { return None };
-    let first = NonNull::new(messages.recv_piece(user, offset, placement.len)?)?;
-    Some(NonNull::slice_from_raw_parts(first, placement.len as usize))
-}
-
-/// The next memory of a receive that has asked, of which `done` bytes are there, for at most `most` bytes.
-fn place(messages: &Messages, job: &PullJob, done: u64, most: u64) -> Option<NonNull<[u8]>> {
-    let memory = messages.memory_for(job)?;
-    let begin = job.at + done;
-    let len = (job.len - done).min(most).min(streams::TURN_MAX as u64);
-    let base = memory.contiguous().filter(|_| begin + len <= memory.len())?;
-    let first = NonNull::new(base.wrapping_add(begin as usize))?;
-    Some(NonNull::slice_from_raw_parts(first, len as usize))
 }
