@@ -362,7 +362,8 @@ impl Engine {
     /// Takes in packets, and what hosts and the kernel say about them. True if there was something.
     fn receive_packets(&mut self, now: Time, served: bool) -> bool {
         let polled = self.net.receive(&mut self.messages, &mut self.peers, now, served);
-        if polled.datagrams && self.rendezvous.is_judging_due(now) {
+        let judge = polled.datagrams && self.rendezvous.is_judging_due(now);
+        if judge || self.messages.take_fast_news() {
             self.invite_to_streams(now);
         }
         if polled.udp {

@@ -170,6 +170,12 @@ impl Messages {
         self.pushes.any_open()
     }
 
+    /// Whether a peer has turned out to be fast since this was last asked.
+    #[inline(always)]
+    pub fn take_fast_news(&mut self) -> bool {
+        self.speeds.take_news()
+    }
+
     /// Whether pieces of messages are to come, perhaps by stream. Costs a load where there is no stream.
     #[inline(always)]
     pub fn awaits_streams(&self) -> bool {

@@ -19,9 +19,19 @@ struct Speed {
     bytes: u64,
 }
 
+impl Speed {
+    fn is_fast(&self) -> bool {
+        self.fast >= streams::FREQUENT && self.fast * 2 >= self.messages
+    }
+}
+
 /// The speeds of all peers.
 #[derive(Default)]
-pub(super) struct Speeds(BTreeMap<Peer, Speed>);
+pub(super) struct Speeds {
+    peers: BTreeMap<Peer, Speed>,
+    /// A peer has turned out to be fast.
+    news: bool,
+}
 
 impl Speeds {
     /// Whether the speed of a message of this length tells something.
@@ -32,7 +42,7 @@ impl Speeds {
 
     /// A message is posted.
     pub fn begin(&mut self, peer: Peer, now: Time) {
-        let speed = self.0.entry(peer).or_default();
+        let speed = self.peers.entry(peer).or_default();
         if speed.open == 0 {
             (speed.since, speed.bytes) = (now, 0);
         }
@@ -41,13 +51,15 @@ impl Speeds {
 
     /// A message is over; `acknowledged`: its packets have arrived.
     pub fn end(&mut self, peer: Peer, len: u64, acknowledged: bool, now: Time) {
-        let speed = self.0.entry(peer).or_default();
+        let speed = self.peers.entry(peer).or_default();
         speed.open = speed.open.saturating_sub(1);
         if acknowledged {
             speed.bytes += len;
             let rate = speed.bytes as f64 * 1e9 / now.since_ns(speed.since).max(1) as f64;
+            let before = speed.is_fast();
             speed.messages += 1;
             speed.fast += u32::from(rate >= streams::RATE_MIN);
+            self.news |= !before && speed.is_fast();
             if speed.messages >= streams::REMEMBERED {
                 (speed.messages, speed.fast) = (speed.messages / 2, speed.fast / 2);
             }
@@ -56,8 +68,13 @@ impl Speeds {
 
     /// Whether many messages went to the peer, and most of them faster than a slow cable carries them.
     pub fn is_fast(&self, peer: Peer) -> bool {
-        let speed = self.0.get(&peer);
-        speed.is_some_and(|speed| speed.fast >= streams::FREQUENT && speed.fast * 2 >= speed.messages)
+        self.peers.get(&peer).is_some_and(Speed::is_fast)
+    }
+
+    /// Whether a peer has turned out to be fast since this was last asked.
+    #[inline(always)]
+    pub fn take_news(&mut self) -> bool {
+        std::mem::take(&mut self.news)
     }
 }
 
@@ -78,7 +95,9 @@ mod tests {
         assert!(!speeds.is_fast(Peer(1)), "a cable of 1 Gbit/s");
         (0..30).for_each(|at| send(&mut speeds, at * 1_000_000, 60_000));
         assert!(!speeds.is_fast(Peer(1)), "what a shaper has saved passes at once");
+        assert!(!speeds.take_news());
         (0..1000).for_each(|at| send(&mut speeds, at * 1_000_000, 60_000));
+        assert!(speeds.take_news() && !speeds.take_news());
         assert!(speeds.is_fast(Peer(1)) && !speeds.is_fast(Peer(0)));
         let mut rare = Speeds::default();
         send(&mut rare, 0, 1);
