@@ -25,6 +25,7 @@ pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
              the user (`tasuki doctor` says which lane is used)",
         ));
     }
+    arguments.results.check("mpi")?;
     let (bar, mpis) = (Bar::default(), LabMpis::over(&arguments.transport)?);
     let (stacks, problems) = build_stacks(&mpis, &arguments.mpi, Program::Bench)?;
     let (mut stacks, mut others) = over_transports(&mpis, stacks);

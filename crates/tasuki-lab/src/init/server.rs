@@ -5,6 +5,7 @@ use super::{
     faults::PortRule,
     host::{LabHost, reap},
     outcome::Outcome,
+    reserve::Reserve,
     selection,
     session::{self, SessionStart},
     setup::host_number,
@@ -18,6 +19,7 @@ use crate::{
     },
 };
 use nix::{
+    errno::Errno,
     poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::{
         signal::{SigSet, Signal},
@@ -29,8 +31,16 @@ use nix::{
 use std::{
     fs,
     os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd},
+    thread,
+    time::Duration,
 };
 use tasuki_cluster::{AddressPlan, Cluster, HostId, Rate};
+
+/// How long a client may take from its connection to its request if no other can be served meanwhile, ms.
+/// Clients send it at once.
+const REQUEST_MS_MAX: u16 = 1000;
+/// Pause before a connection is tried again for which the whole machine has no descriptor.
+const NO_FILES_PAUSE: Duration = Duration::from_millis(50);
 
 /// A lab that is up.
 pub struct Server {
@@ -44,6 +54,7 @@ pub struct Server {
     jobs: Jobs,
     starter: Option<Channel>,
     ending: bool,
+    reserve: Reserve,
 }
 
 impl Server {
@@ -57,7 +68,8 @@ impl Server {
         listeners: [OwnedFd; 2],
     ) -> Self {
         let (clients, jobs) = (Vec::new(), Jobs::default());
-        Self { message, cluster, plan, hosts, fabric, listeners, clients, jobs, starter: None, ending: false }
+        let (starter, reserve) = (None, Reserve::default());
+        Self { message, cluster, plan, hosts, fabric, listeners, clients, jobs, starter, ending: false, reserve }
     }
 
     /// Serves until a client takes the lab down, or the starter ends without having let it go.
@@ -67,6 +79,7 @@ impl Server {
         interesting.extend([Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGINT]);
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
         let Ok(signals) = SignalFd::with_flags(&interesting, flags) else { return };
+        self.reserve.fill();
         while !self.ending {
             self.turn(&signals);
         }
@@ -117,22 +130,59 @@ impl Server {
     }
 
     fn accept(&mut self, listener: usize) {
-        let Ok(raw) = accept4(self.listeners[listener].as_raw_fd(), SockFlag::SOCK_CLOEXEC) else { return };
-        // SAFETY: the kernel has just made this descriptor for this process, and no other code has it.
-        let socket = unsafe { OwnedFd::from_raw_fd(raw) };
-        // An abstract socket has no file mode that would keep other users out.
-        let root = getsockopt(&socket, PeerCredentials).is_ok_and(|peer| peer.uid() == 0);
-        if root {
-            self.clients.push(socket.into());
-        } else {
-            let refusal = Reply::Failed("only root may use a lab".into());
-            let _ = Channel::from(socket).send(&refusal, &[]);
+        match self.connection(listener) {
+            Err(Errno::EMFILE | Errno::ENFILE) => self.accept_from_reserve(listener),
+            Ok(Some(client)) => self.clients.push(client),
+            _ => {}
         }
     }
 
+    /// Serves a client for whose connection there is only a descriptor of the reserve. All others wait
+    /// meanwhile, so its request must come soon.
+    fn accept_from_reserve(&mut self, listener: usize) {
+        self.reserve.release();
+        match self.connection(listener) {
+            Ok(Some(client)) => {
+                let mut waiting = [PollFd::new(client.as_fd(), PollFlags::POLLIN)];
+                if matches!(poll(&mut waiting, REQUEST_MS_MAX), Ok(1..)) {
+                    self.serve(client);
+                }
+            }
+            Ok(None) => {}
+            // Other processes have taken the machine's last ones. The client goes on waiting.
+            Err(_) => thread::sleep(NO_FILES_PAUSE),
+        }
+        self.reserve.fill();
+    }
+
+    /// The next connection of a listener; `None`: its client may not use the lab, and has been told so.
+    fn connection(&self, listener: usize) -> nix::Result<Option<Channel>> {
+        let raw = accept4(self.listeners[listener].as_raw_fd(), SockFlag::SOCK_CLOEXEC)?;
+        // SAFETY: the kernel has just made this descriptor for this process, and no other code has it.
+        let socket = unsafe { OwnedFd::from_raw_fd(raw) };
+        // An abstract socket has no file mode that would keep other users out.
+        if getsockopt(&socket, PeerCredentials).is_ok_and(|peer| peer.uid() == 0) {
+            return Ok(Some(socket.into()));
+        }
+        let refusal = Reply::Failed("only root may use a lab".into());
+        let _ = Channel::from(socket).send(&refusal, &[]);
+        Ok(None)
+    }
+
+    /// Answers a client. It has the reserve for its descriptors, the kernel's answers and the reply; only what
+    /// would keep descriptors is refused if the reserve would not be complete again.
     fn serve(&mut self, client: Channel) {
+        self.reserve.release();
+        self.answer(client);
+        self.reserve.fill();
+    }
+
+    fn answer(&mut self, client: Channel) {
         let Ok(Some(Received { message, descriptors })) = client.receive::<Request>() else { return };
+        let enough = self.reserve.fill();
+        self.reserve.release();
         let reply = match message {
+            Request::Exec(_) if !enough => Err(Reserve::exhausted()),
             Request::Exec(message) => {
                 if let Err(why) = self.exec(*message, descriptors, &client) {
                     let _ = client.send(&Reply::Failed(why), &[]);
