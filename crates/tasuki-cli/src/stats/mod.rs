@@ -5,7 +5,7 @@ mod render;
 use crate::{
     args::StatsArgs,
     failure::Failure,
-    terminal::{print_json, print_json_line},
+    terminal::{self, print_json, print_json_line},
 };
 use std::{
     io::{IsTerminal, Write},
@@ -77,8 +77,14 @@ fn watch(arguments: &StatsArgs, fleet: &Fleet) -> Result<ExitCode, Failure> {
                 // terminal is to obey this, so it does not pass through `visible`.
                 out.write_all(b"\x1b[H\x1b[J")?;
             }
-            println!("{}: {} processes use Tasuki; Ctrl-C ends", fleet.title(), now.processes.len());
-            print!("{}", render::rates(&now.processes, &rates));
+            let width = if arguments.all { None } else { terminal::width() };
+            let (tables, left_out) = render::rates(&now.processes, &rates, width);
+            let rest = match left_out {
+                0 => String::new(),
+                count => format!("; {count} columns do not fit: --all"),
+            };
+            println!("{}: {} processes use Tasuki{rest}; Ctrl-C ends", fleet.title(), now.processes.len());
+            print!("{tables}");
             now.problems.iter().for_each(|problem| println!("{problem}"));
         }
         out.flush()?;

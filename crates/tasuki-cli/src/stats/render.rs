@@ -23,9 +23,32 @@ pub fn totals(processes: &[Snapshot]) -> String {
     text
 }
 
-/// Rates of all processes, beside what their pages say now.
-pub fn rates(processes: &[Snapshot], rates: &[Rates]) -> String {
-    format!("{}\n\n{}\n", processes_table(processes), peers_table(processes, Some(rates)))
+/// Columns of the table of processes that a watcher needs least, in the order in which a narrow terminal
+/// leaves them out.
+const LEAST_OF_PROCESSES: [&str; 12] = [
+    "ahead",
+    "grants",
+    "granted, MB/s",
+    "of",
+    "pool used",
+    "helped",
+    "posted",
+    "process",
+    "unexpected",
+    "lanes",
+    "messages received",
+    "messages sent",
+];
+/// The same of the table of peers.
+const LEAST_OF_PEERS: [&str; 8] =
+    ["credit", "window", "in flight", "rate MB/s", "packets", "resent", "RTT us", "lost"];
+
+/// Rates of all processes, beside what their pages say now; and the number of columns that are left out so
+/// that both tables fit a terminal of so many columns.
+pub fn rates(processes: &[Snapshot], rates: &[Rates], width: Option<usize>) -> (String, usize) {
+    let (mut own, mut peers) = (processes_table(processes), peers_table(processes, Some(rates)));
+    let left_out = own.fit(width, &LEAST_OF_PROCESSES) + peers.fit(width, &LEAST_OF_PEERS);
+    (format!("{own}\n\n{peers}\n"), left_out)
 }
 
 /// What hosts stripe over their NICs, and what they do not.
@@ -73,9 +96,9 @@ fn processes_table(processes: &[Snapshot]) -> Rows {
         "program",
         "lanes",
         "messages sent",
-        "bytes",
-        "received",
-        "bytes",
+        "bytes sent",
+        "messages received",
+        "bytes received",
         "posted",
         "unexpected",
         "pool used",
@@ -284,5 +307,61 @@ mod tests {
             assert!(text.contains(part), "{part} is missing in\n{text}");
         }
         assert!(!text.contains("short"), "what never happened is left out:\n{text}");
+    }
+
+    /// A process whose every figure is large, with a peer over a rail.
+    fn busy() -> Snapshot {
+        let large = 999_999_999_999;
+        let peer = PeerRecord {
+            name: "node12".into(),
+            carrier: Carrier::Udp,
+            messages_sent: large,
+            credit: large,
+            sends_pending: 9_999,
+            ..PeerRecord::default()
+        };
+        let rail = RailRecord {
+            rail: 3,
+            lane: Lane::Raw,
+            nic: "enp129s0f1".into(),
+            state: RailState::Probing,
+            packets_sent: large,
+            resent: large,
+            lost: 99_999,
+            srtt_ns: 9_999_999,
+            rate: 3_000_000_000,
+            inflight: large,
+            cwnd: large,
+            ..RailRecord::default()
+        };
+        let mut page = Snapshot {
+            host: "node11".into(),
+            program: "osu_alltoall_long".into(),
+            pid: 4_194_303,
+            rank: Some(127),
+            peers: vec![PeerSnapshot { index: 0, peer, rails: vec![rail] }],
+            ..Snapshot::default()
+        };
+        page.identity.lanes = "raw,udp,shm".into();
+        page.endpoint.messages_sent = large;
+        page.endpoint.messages_received = large;
+        page.endpoint.bytes_sent = large;
+        page.endpoint.bytes_received = large;
+        page.endpoint.grants = large;
+        page
+    }
+
+    #[test]
+    fn a_watch_fits_the_terminal_in_two_tables() {
+        for (width, few) in [(Some(80), true), (Some(120), true), (Some(300), false), (None, false)] {
+            let (text, left_out) = rates(&[busy()], &[], width);
+            let wide = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+            assert!(width.is_none_or(|width| wide <= width), "{width:?}:\n{text}");
+            assert_eq!(text.trim_end().split("\n\n").count(), 2, "{width:?}:\n{text}");
+            assert_eq!(left_out > 0, few, "{width:?}: {left_out} left out:\n{text}");
+            for column in ["rank", "program", "peer", "over", "state", "sent/s", "received/s"] {
+                assert!(text.contains(column), "{column} is missing at {width:?}:\n{text}");
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use tasuki_launch::{Detected, Flavour, Mpi, Transport};
+use tasuki_launch::{Detected, Flavour, Mpi, Origin, Transport};
 use tempfile::TempDir;
 
 /// What is built for every MPI.
