@@ -104,7 +104,7 @@ impl Rows {
     }
 
     /// The table's text, on a terminal of so many columns, or on paper without limit.
-    fn text(&self, width: Option<usize>) -> String {
+    pub fn text(&self, width: Option<usize>) -> String {
         let all: Vec<usize> = (0..self.header.len()).collect();
         let widths = |measure: fn(&Self, usize) -> usize| -> Vec<usize> {
             all.iter().map(|&column| measure(self, column)).collect()

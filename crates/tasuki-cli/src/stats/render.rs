@@ -43,12 +43,13 @@ const LEAST_OF_PROCESSES: [&str; 12] = [
 const LEAST_OF_PEERS: [&str; 8] =
     ["credit", "window", "in flight", "rate MB/s", "packets", "resent", "RTT us", "lost"];
 
-/// Rates of all processes, beside what their pages say now; and the number of columns that are left out so
-/// that both tables fit a terminal of so many columns.
-pub fn rates(processes: &[Snapshot], rates: &[Rates], width: Option<usize>) -> (String, usize) {
+/// Rates of all processes, beside what their pages say now, on a terminal of so many columns; and the number of
+/// table columns that are left out so that both tables fit it, unless all are wanted.
+pub fn rates(processes: &[Snapshot], rates: &[Rates], width: Option<usize>, all: bool) -> (String, usize) {
     let (mut own, mut peers) = (processes_table(processes), peers_table(processes, Some(rates)));
-    let left_out = own.fit(width, &LEAST_OF_PROCESSES) + peers.fit(width, &LEAST_OF_PEERS);
-    (format!("{own}\n\n{peers}\n"), left_out)
+    let room = if all { None } else { width };
+    let left_out = own.fit(room, &LEAST_OF_PROCESSES) + peers.fit(room, &LEAST_OF_PEERS);
+    (format!("{}\n\n{}\n", own.text(width), peers.text(width)), left_out)
 }
 
 /// What hosts stripe over their NICs, and what they do not.
@@ -354,7 +355,7 @@ mod tests {
     #[test]
     fn a_watch_fits_the_terminal_in_two_tables() {
         for (width, few) in [(Some(80), true), (Some(120), true), (Some(300), false), (None, false)] {
-            let (text, left_out) = rates(&[busy()], &[], width);
+            let (text, left_out) = rates(&[busy()], &[], width, false);
             let wide = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
             assert!(width.is_none_or(|width| wide <= width), "{width:?}:\n{text}");
             assert_eq!(text.trim_end().split("\n\n").count(), 2, "{width:?}:\n{text}");
@@ -363,5 +364,8 @@ mod tests {
                 assert!(text.contains(column), "{column} is missing at {width:?}:\n{text}");
             }
         }
+        let (text, left_out) = rates(&[busy()], &[], Some(80), true);
+        assert!(left_out == 0 && ["credit", "window", "ahead"].iter().all(|name| text.contains(name)), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }
