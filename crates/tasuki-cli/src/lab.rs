@@ -4,7 +4,7 @@ use crate::{
     args::{FaultArgs, LabCommand, LabUp},
     failure::{Failure, NOT_STARTED},
     shape,
-    terminal::{print_json, progress_bar, table},
+    terminal::{counted, print_json, progress_bar, table},
 };
 use nix::sys::resource::{Resource, getrlimit};
 use signal_hook::{consts, iterator::Signals};
@@ -99,10 +99,10 @@ fn up(arguments: &LabUp) -> Result<ExitCode, Failure> {
     let starting = build(&cluster, &options)?;
     let name = &options.name;
     eprintln!(
-        "lab {name} is up: {} hosts, {} cables, {} switches, {:.1} s",
-        cluster.hosts.len(),
-        cluster.cables.len(),
-        cluster.switches.len(),
+        "lab {name} is up: {}, {}, {}, {:.1} s",
+        counted(cluster.hosts.len(), "host", "s"),
+        counted(cluster.cables.len(), "cable", "s"),
+        counted(cluster.switches.len(), "switch", "es"),
         begun.elapsed().as_secs_f64()
     );
     if let Some(signals) = &mut signals {
@@ -128,13 +128,25 @@ fn down(names: Vec<String>, all: bool) -> Result<ExitCode, Failure> {
     let names = match (names.is_empty(), all) {
         (_, true) => Lab::list()?,
         (false, _) => names,
-        (true, _) => Lab::find()?.name().map(str::to_owned).into_iter().collect(),
+        (true, _) => the_one("down", Lab::find())?.name().map(str::to_owned).into_iter().collect(),
     };
     for name in names {
         Lab::named(&name)?.down()?;
         eprintln!("lab {name} is down");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The lab that is meant, for commands to which a lab is named without an option.
+fn the_one(command: &str, found: Result<Lab, LabError>) -> Result<Lab, Failure> {
+    found.map_err(|error| match error {
+        LabError::Ambiguous(names) => Failure::new(format!(
+            "several labs are up ({}); name one: tasuki lab {command} {}",
+            names.join(", "),
+            names.first().map_or("NAME", String::as_str)
+        )),
+        error => error.into(),
+    })
 }
 
 fn list(json: bool) -> Result<ExitCode, Failure> {
@@ -153,7 +165,7 @@ fn fault(which: FaultArgs, kind: FaultKind) -> Result<ExitCode, Failure> {
 }
 
 fn status(name: Option<&str>, json: bool) -> Result<ExitCode, Failure> {
-    let status = Lab::choose(name)?.status()?;
+    let status = the_one("status", Lab::choose(name))?.status()?;
     if json {
         print_json(&status)?;
     } else {

@@ -86,8 +86,9 @@ impl Rows {
     /// Whether the table fits a terminal of so many columns in one part, if need be with names of columns and
     /// texts broken between words.
     fn fits(&self, width: Option<usize>) -> bool {
-        let least: Vec<usize> =
-            (0..self.header.len()).map(|at| self.cell_width(at).max(longest_word(&self.header[at]))).collect();
+        let least: Vec<usize> = (0..self.header.len())
+            .map(|at| self.cell_width(at).max(longest_word(&self.header[at])))
+            .collect();
         width.is_none_or(|width| total(&least) <= width)
     }
 

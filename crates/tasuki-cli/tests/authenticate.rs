@@ -160,8 +160,12 @@ fn a_plain_launcher_needs_a_key_and_none_is_printed() {
         }
         assert!(!report.contains("collect ok"), "{report}");
     }
-    let said = text(&tasuki().args(["env", "--lab", &lab.name, "--mpi", "openmpi-4.1", "--transport", "tcp"])
-        .output().expect("runs"));
+    let said = text(
+        &tasuki()
+            .args(["env", "--lab", &lab.name, "--mpi", "openmpi-4.1", "--transport", "tcp"])
+            .output()
+            .expect("runs"),
+    );
     assert!(said.contains("messages over TCP are not authenticated"), "{said}");
 }
 

@@ -74,5 +74,5 @@ fn a_lab_without_descriptors_says_so_and_goes_down() {
     let _clients = use_up(name, &pid, few);
     let output = ends(&["lab", "down", name]);
     assert!(output.status.success(), "{}", text(&output));
-    assert!(!Path::new(&format!("/proc/{pid}")).exists(), "the lab's process is still there");
+    eventually("the lab's process is gone", || !Path::new(&format!("/proc/{pid}")).exists());
 }

@@ -57,11 +57,7 @@ fn one(finder: &Finder, mpi: &Mpi, provider: Option<&Provider>) -> Finding {
         );
     }
     let Some(provider) = provider else {
-        return Finding::broken(
-            &about,
-            "it has libfabric, and no provider to load",
-            Origin::own().restore(),
-        );
+        return Finding::broken(&about, "it has libfabric, and no provider to load", Origin::own().restore());
     };
     match finder.libfabric(mpi, provider) {
         Ok(found) if found.getinfo == 0 => {

@@ -75,7 +75,10 @@ mod tests {
         let package = Origin::of(Path::new("/usr/bin/tasuki"));
         assert_eq!(package, Origin::Package);
         for said in [&package.restore(), package.install_mpi()] {
-            assert!(said.contains("apt install") && !said.contains("make") && !said.contains("cargo"), "{said}");
+            assert!(
+                said.contains("apt install") && !said.contains("make") && !said.contains("cargo"),
+                "{said}"
+            );
         }
     }
 

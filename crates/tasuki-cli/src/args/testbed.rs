@@ -6,7 +6,7 @@ use clap::Args;
 use nix::unistd::{AccessFlags, access};
 use std::{fs, path::PathBuf};
 use tasuki_cluster::Rate;
-use tasuki_lab::LabOptions;
+use tasuki_lab::{LabOptions, need_root};
 
 /// Labs or machines to measure on.
 #[derive(Debug, Args)]
@@ -45,6 +45,14 @@ pub struct HostSource {
 }
 
 impl HostSource {
+    /// Refuses a measurement in labs to users who cannot use them, before programs are built for it.
+    pub fn check_rights(&self) -> Result<(), Failure> {
+        match &self.cluster {
+            None => Ok(need_root()?),
+            Some(_) => Ok(()),
+        }
+    }
+
     /// Options of a lab to build.
     pub fn options(&self, stem: &str) -> LabOptions {
         // A lab's name is narrower than a shape's.
@@ -104,6 +112,7 @@ impl Results {
             Failure::new(format!("cannot {what} {}, where the results are to go: {error}", folder.display()))
         };
         fs::create_dir_all(folder).map_err(|error| fail("make", &error))?;
-        access(folder, AccessFlags::W_OK | AccessFlags::X_OK).map_err(|errno| fail("write into", &errno.desc()))
+        access(folder, AccessFlags::W_OK | AccessFlags::X_OK)
+            .map_err(|errno| fail("write into", &errno.desc()))
     }
 }

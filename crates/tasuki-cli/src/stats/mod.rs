@@ -77,8 +77,7 @@ fn watch(arguments: &StatsArgs, fleet: &Fleet) -> Result<ExitCode, Failure> {
                 // terminal is to obey this, so it does not pass through `visible`.
                 out.write_all(b"\x1b[H\x1b[J")?;
             }
-            let (tables, left_out) =
-                render::rates(&now.processes, &rates, terminal::width(), arguments.all);
+            let (tables, left_out) = render::rates(&now.processes, &rates, terminal::width(), arguments.all);
             let rest = match left_out {
                 0 => String::new(),
                 count => format!("; {count} columns do not fit: --all"),

@@ -365,7 +365,10 @@ mod tests {
             }
         }
         let (text, left_out) = rates(&[busy()], &[], Some(80), true);
-        assert!(left_out == 0 && ["credit", "window", "ahead"].iter().all(|name| text.contains(name)), "{text}");
+        assert!(
+            left_out == 0 && ["credit", "window", "ahead"].iter().all(|name| text.contains(name)),
+            "{text}"
+        );
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }

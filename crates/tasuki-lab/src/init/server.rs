@@ -69,7 +69,19 @@ impl Server {
     ) -> Self {
         let (clients, jobs) = (Vec::new(), Jobs::default());
         let (starter, reserve) = (None, Reserve::default());
-        Self { message, cluster, plan, hosts, fabric, listeners, clients, jobs, starter, ending: false, reserve }
+        Self {
+            message,
+            cluster,
+            plan,
+            hosts,
+            fabric,
+            listeners,
+            clients,
+            jobs,
+            starter,
+            ending: false,
+            reserve,
+        }
     }
 
     /// Serves until a client takes the lab down, or the starter ends without having let it go.
