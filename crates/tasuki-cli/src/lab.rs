@@ -56,21 +56,25 @@ fn not_started(error: LabError) -> Failure {
 /// answering.
 const FILES_MIN: u64 = 64;
 
-/// Refuses to build a lab that could open too few files.
-fn check_files(allowed: u64) -> Result<(), Failure> {
-    if allowed >= FILES_MIN {
+/// Refuses to build a lab of so many hosts that could open too few files: each host takes one, and each
+/// process of a job, of which there may well be one on every host.
+fn check_files(allowed: u64, hosts: usize) -> Result<(), Failure> {
+    let needed = FILES_MIN.max(48 + 2 * hosts as u64);
+    if allowed >= needed {
         return Ok(());
     }
     Err(Failure::new(format!(
-        "only {allowed} files may be open here (ulimit -n), too few for a lab, which needs {FILES_MIN}: \
-         ulimit -n 1024"
+        "only {allowed} files may be open here (ulimit -n), too few for a lab of {}, which needs {needed}: \
+         ulimit -n {}",
+        counted(hosts, "host", "s"),
+        needed.next_multiple_of(1024)
     )))
 }
 
 /// Builds a lab and shows a progress bar. The lab ends with this process until it is committed.
 pub fn build(cluster: &tasuki_cluster::Cluster, options: &LabOptions) -> Result<StartingLab, Failure> {
     need_root()?;
-    check_files(getrlimit(Resource::RLIMIT_NOFILE)?.0)?;
+    check_files(getrlimit(Resource::RLIMIT_NOFILE)?.0, cluster.hosts.len())?;
     let bar = progress_bar(0).with_prefix("lab");
     let result = tasuki_lab::up(cluster, options, Path::new("/proc/self/exe"), &mut |done, total, what| {
         bar.set_length(total as u64);

@@ -88,9 +88,9 @@ fn too_few_files_for_a_lab() {
     if skip_without_root("too_few_files_for_a_lab") {
         return;
     }
-    for files in [8, 12, 20] {
+    for (files, shape) in [(8, "full:2"), (12, "full:2"), (20, "full:2"), (64, "star:60"), (130, "star:60")] {
         let line =
-            format!("ulimit -n {files}; exec \"$TASUKI\" lab up --shape full:2 --name too-few-{files}");
+            format!("ulimit -n {files}; exec \"$TASUKI\" lab up --shape {shape} --name too-few-{files}");
         let mut shell = Command::new("sh");
         shell.args(["-c", &line]).env("TASUKI", env!("CARGO_BIN_EXE_tasuki"));
         let output = shell.output().expect("runs");

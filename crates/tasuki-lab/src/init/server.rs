@@ -120,7 +120,10 @@ impl Server {
             self.take_signals(signals);
         }
         if ready.get(starter_at) == Some(&true) {
+            // Its message comes with a descriptor.
+            self.reserve.release();
             self.ending |= !self.starter.take().is_some_and(|starter| super::starter::let_go(&starter));
+            self.reserve.fill();
         }
         self.jobs.readable(&jobs);
         for position in clients.into_iter().rev() {
