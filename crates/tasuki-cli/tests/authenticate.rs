@@ -89,8 +89,8 @@ fn who_owns_the_cable_cannot_disturb_a_job_with_a_key() {
     }
 }
 
-/// Somebody on a third host of the same switch, who is at work until this is dropped: one process records what
-/// arrives at n1, another one puts it and what it makes of it on the wire of n3.
+/// Somebody on a third host of the same switch, who is at work until this is dropped: one process records
+/// what arrives at n1, another one puts it and what it makes of it on the wire of n3.
 fn third_host(lab: &TestLab) -> [support::Background; 2] {
     let mut records = background(&mut lab.exec("n1", &["python3", "-c", CABLE, "record", "eth1"]));
     let mut injects = lab.exec("n3", &["python3", "-c", CABLE, "inject", "eth1"]);
@@ -118,8 +118,8 @@ fn a_third_host_cannot_disturb_a_job_with_a_key() {
     }
 }
 
-/// What `tasuki run --dry-run` and `tasuki env` print holds no key, and starts a job that is authenticated; the
-/// same without a key does not start, and says what to do.
+/// What `tasuki run --dry-run` and `tasuki env` print holds no key, and starts a job that is authenticated;
+/// the same without a key does not start, and says what to do.
 #[test]
 fn a_plain_launcher_needs_a_key_and_none_is_printed() {
     let test = "a_plain_launcher_needs_a_key_and_none_is_printed";

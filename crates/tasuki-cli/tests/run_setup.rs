@@ -71,8 +71,8 @@ fn a_lab_that_lab_up_has_set_up_runs() {
     }
 }
 
-/// Names of hosts that lead nowhere are told with cause and remedy, before the launcher begins: Open MPI's answer
-/// is a page about daemons, and MPICH's that of ssh.
+/// Names of hosts that lead nowhere are told with cause and remedy, before the launcher begins: Open MPI's
+/// answer is a page about daemons, and MPICH's that of ssh.
 #[test]
 fn hosts_whose_names_lead_nowhere_are_named_before_the_launcher_begins() {
     let test = "hosts_whose_names_lead_nowhere_are_named_before_the_launcher_begins";

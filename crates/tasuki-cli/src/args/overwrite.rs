@@ -27,8 +27,7 @@ impl Overwrite {
         }
     }
 
-    /// Like [`Self::check`], for one file whose folder must be there, so that nobody learns at the end that it
-    /// is not.
+    /// Like [`Self::check`], for one file whose folder must be there, which is said now and not at the end.
     pub fn check_file(&self, file: Option<&Path>) -> Result<(), Failure> {
         self.check(file)?;
         let folder = file.and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());

@@ -1,6 +1,7 @@
 //! `tasuki stats`: the statistics pages of running processes, on all hosts.
 
 mod render;
+mod watched;
 
 use crate::{
     args::StatsArgs,
@@ -77,7 +78,7 @@ fn watch(arguments: &StatsArgs, fleet: &Fleet) -> Result<ExitCode, Failure> {
                 // terminal is to obey this, so it does not pass through `visible`.
                 out.write_all(b"\x1b[H\x1b[J")?;
             }
-            let (tables, left_out) = render::rates(&now.processes, &rates, terminal::width(), arguments.all);
+            let (tables, left_out) = watched::rates(&now.processes, &rates, terminal::width(), arguments.all);
             let rest = match left_out {
                 0 => String::new(),
                 count => format!("; {count} columns do not fit: --all"),

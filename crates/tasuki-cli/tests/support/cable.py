@@ -5,8 +5,8 @@ cable.py owner PID1 PID2   somebody who owns the cable n1:eth1 - n2:eth1, until 
                            its rails: without a tag, with one that is made up, and with the one that was read.
 cable.py record NIC        prints frames with packets to this host, in hexadecimal, until ended
 cable.py inject NIC        on another host: reads such lines, and sends of each what `owner` sends, the packet
-                           with one bit changed under a right checksum, and the end cut off; with the source of
-                           the recorded frame and with its own; as frames, and by a socket if it was UDP
+                           with one bit changed under a right checksum, and the end cut off; with the source
+                           of the recorded frame and with its own; as frames, and by a socket if it was UDP
 """
 import ctypes
 import os

@@ -1,5 +1,5 @@
-//! File descriptors that `lab-init` keeps in reserve, so that a lab that has used up all others still answers,
-//! says what is wrong, and can be taken down.
+//! File descriptors that `lab-init` keeps in reserve, so that a lab that has used up all others still
+//! answers, says what is wrong, and can be taken down.
 
 use nix::sys::resource::{Resource, getrlimit};
 use std::{
@@ -38,9 +38,9 @@ impl Reserve {
         let used = fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
         let limit = getrlimit(Resource::RLIMIT_NOFILE).map_or(0, |(soft, _)| soft);
         format!(
-            "the lab's process may have {limit} files open (ulimit -n where `tasuki lab up` ran), has {used}, \
-             and keeps the last {KEPT} for `tasuki lab status` and `tasuki lab down`: end commands that run \
-             in its hosts, or take it down, say ulimit -n {} and bring it up again",
+            "the lab's process may have {limit} files open (ulimit -n where `tasuki lab up` ran), has \
+             {used}, and keeps the last {KEPT} for `tasuki lab status` and `tasuki lab down`: end commands \
+             that run in its hosts, or take it down, say ulimit -n {} and bring it up again",
             (4 * limit).max(1024)
         )
     }

@@ -1,5 +1,7 @@
 //! The loop of a lab that is up: it handles requests of clients and ends of sessions.
 
+mod clients;
+
 use super::{
     fabric::Fabric,
     faults::PortRule,
@@ -11,36 +13,26 @@ use super::{
     setup::host_number,
 };
 use crate::{
-    channel::{Channel, Received},
+    channel::Channel,
     init::jobs::Jobs,
     protocol::{
-        CableStatus, DirectionStatus, ExecMessage, Fault, FaultKind, HostStatus, JobRole, LabStatus, Reply,
-        Request, StartMessage,
+        CableStatus, DirectionStatus, ExecMessage, Fault, FaultKind, HostStatus, JobRole, LabStatus,
+        StartMessage,
     },
 };
 use nix::{
-    errno::Errno,
     poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::{
         signal::{SigSet, Signal},
         signalfd::{SfdFlags, SignalFd},
-        socket::{SockFlag, accept4, getsockopt, sockopt::PeerCredentials},
     },
     unistd::{ForkResult, fork},
 };
 use std::{
     fs,
-    os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd},
-    thread,
-    time::Duration,
+    os::fd::{AsFd, OwnedFd},
 };
 use tasuki_cluster::{AddressPlan, Cluster, HostId, Rate};
-
-/// How long a client may take from its connection to its request if no other can be served meanwhile, ms.
-/// Clients send it at once.
-const REQUEST_MS_MAX: u16 = 1000;
-/// Pause before a connection is tried again for which the whole machine has no descriptor.
-const NO_FILES_PAUSE: Duration = Duration::from_millis(50);
 
 /// A lab that is up.
 pub struct Server {
@@ -142,77 +134,6 @@ impl Server {
                 _ => self.ending = true,
             }
         }
-    }
-
-    fn accept(&mut self, listener: usize) {
-        match self.connection(listener) {
-            Err(Errno::EMFILE | Errno::ENFILE) => self.accept_from_reserve(listener),
-            Ok(Some(client)) => self.clients.push(client),
-            _ => {}
-        }
-    }
-
-    /// Serves a client for whose connection there is only a descriptor of the reserve. All others wait
-    /// meanwhile, so its request must come soon.
-    fn accept_from_reserve(&mut self, listener: usize) {
-        self.reserve.release();
-        match self.connection(listener) {
-            Ok(Some(client)) => {
-                let mut waiting = [PollFd::new(client.as_fd(), PollFlags::POLLIN)];
-                if matches!(poll(&mut waiting, REQUEST_MS_MAX), Ok(1..)) {
-                    self.serve(client);
-                }
-            }
-            Ok(None) => {}
-            // Other processes have taken the machine's last ones. The client goes on waiting.
-            Err(_) => thread::sleep(NO_FILES_PAUSE),
-        }
-        self.reserve.fill();
-    }
-
-    /// The next connection of a listener; `None`: its client may not use the lab, and has been told so.
-    fn connection(&self, listener: usize) -> nix::Result<Option<Channel>> {
-        let raw = accept4(self.listeners[listener].as_raw_fd(), SockFlag::SOCK_CLOEXEC)?;
-        // SAFETY: the kernel has just made this descriptor for this process, and no other code has it.
-        let socket = unsafe { OwnedFd::from_raw_fd(raw) };
-        // An abstract socket has no file mode that would keep other users out.
-        if getsockopt(&socket, PeerCredentials).is_ok_and(|peer| peer.uid() == 0) {
-            return Ok(Some(socket.into()));
-        }
-        let refusal = Reply::Failed("only root may use a lab".into());
-        let _ = Channel::from(socket).send(&refusal, &[]);
-        Ok(None)
-    }
-
-    /// Answers a client. It has the reserve for its descriptors, the kernel's answers and the reply; only what
-    /// would keep descriptors is refused if the reserve would not be complete again.
-    fn serve(&mut self, client: Channel) {
-        self.reserve.release();
-        self.answer(client);
-        self.reserve.fill();
-    }
-
-    fn answer(&mut self, client: Channel) {
-        let Ok(Some(Received { message, descriptors })) = client.receive::<Request>() else { return };
-        let enough = self.reserve.fill();
-        self.reserve.release();
-        let reply = match message {
-            Request::Exec(_) if !enough => Err(Reserve::exhausted()),
-            Request::Exec(message) => {
-                if let Err(why) = self.exec(*message, descriptors, &client) {
-                    let _ = client.send(&Reply::Failed(why), &[]);
-                }
-                return;
-            }
-            Request::Status => self.status().map(|status| Reply::Status(Box::new(status))),
-            Request::Fault(fault) => self.fault(&fault).map(|()| Reply::Done),
-            Request::Down => {
-                self.ending = true;
-                Ok(Reply::Done)
-            }
-        };
-        // Sending fails if the client has gone without waiting for its answer.
-        let _ = client.send(&reply.unwrap_or_else(Reply::Failed), &[]);
     }
 
     fn exec(&mut self, message: ExecMessage, stdio: Vec<OwnedFd>, client: &Channel) -> Outcome<()> {
