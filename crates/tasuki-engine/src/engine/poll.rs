@@ -23,6 +23,12 @@ impl Engine {
         if !self.may_poll_memory_alone() || self.messages.has_earlier() {
             return Peek::Other;
         }
+        if std::mem::take(&mut self.served) && self.messages.is_idle() {
+            self.wait.reply_came();
+            self.shm.set_flowing(false);
+            self.wait.count_poll();
+            return Peek::Nothing;
+        }
         let peek = self.peek_memory();
         if let Peek::Nothing = peek {
             if !self.wait.keeps_processor() {
@@ -108,7 +114,9 @@ impl Engine {
                 self.poll_further(true);
                 return given;
             }
-            if !(more && flowing && self.may_poll_memory_alone()) {
+            let wants = more && !self.messages.is_idle();
+            self.served = !wants;
+            if !(wants && flowing && self.may_poll_memory_alone()) {
                 return given;
             }
             let Some(next) = self.peek_again() else { return given };

@@ -25,6 +25,12 @@ impl ReplySpin {
         self.due = true;
     }
 
+    /// What the program waited for has come: no poll stays for it.
+    #[inline(always)]
+    pub fn reply_came(&mut self) {
+        self.due = false;
+    }
+
     /// A poll has found nothing. Whether it stays.
     #[inline(always)]
     pub fn stays(&mut self) -> bool {
