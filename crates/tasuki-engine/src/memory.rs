@@ -4,6 +4,30 @@ use tasuki_tuning::prefetch;
 
 use crate::api::Buffer;
 
+/// Payload that has arrived, wherever it is.
+pub(crate) trait Arrived {
+    /// Number of bytes.
+    fn len(&self) -> usize;
+
+    /// Copies `len` bytes, from byte `offset` on, to `to`. All of them are inside.
+    ///
+    /// # Safety
+    /// `to` has room for `len` bytes that are the caller's to write.
+    unsafe fn copy_to(&self, offset: usize, to: *mut u8, len: usize);
+}
+
+impl Arrived for &[u8] {
+    fn len(&self) -> usize {
+        <[u8]>::len(self)
+    }
+
+    unsafe fn copy_to(&self, offset: usize, to: *mut u8, len: usize) {
+        // SAFETY: as the caller promises. A program may receive into memory that it sends from (its own
+        // fault); `copy` is defined for overlaps too.
+        unsafe { std::ptr::copy(self[offset..offset + len].as_ptr(), to, len) };
+    }
+}
+
 /// The bytes of one operation, in pieces that follow each other.
 pub(crate) enum Memory {
     /// One piece of the program's memory.
@@ -114,17 +138,17 @@ impl Memory {
         });
     }
 
-    /// Copies `from` to byte `offset` and those that follow. What does not fit is dropped.
+    /// Copies the first `len` bytes of `from`, or all if there are fewer, to byte `offset` and those that
+    /// follow. What does not fit is dropped.
     ///
     /// # Safety
     /// The operation is a receive that has not completed, so that its memory is ours to write.
-    pub unsafe fn write(&self, offset: u64, from: &[u8]) {
+    pub unsafe fn write(&self, offset: u64, from: &dyn Arrived, len: usize) {
         let mut done = 0;
-        self.walk(offset, from.len(), |ptr, len| {
+        self.walk(offset, len.min(from.len()), |ptr, len| {
             // SAFETY: `walk` stays inside of the operation's pieces, which are ours as long as the operation
-            // is under way. A program may have posted the same memory twice or send from it (its own fault);
-            // `copy` is defined for overlaps too.
-            unsafe { std::ptr::copy(from[done..done + len].as_ptr(), ptr, len) };
+            // is under way.
+            unsafe { from.copy_to(done, ptr, len) };
             done += len;
         });
     }
@@ -246,8 +270,8 @@ mod tests {
         assert_eq!(memory.len(), 8);
         // SAFETY: the parts live to the end of the test.
         unsafe {
-            memory.write(1, &[1, 2, 3, 4]);
-            memory.write(6, &[9, 9, 9, 9, 9]); // three bytes too many are dropped
+            memory.write(1, &[1u8, 2, 3, 4].as_slice(), 4);
+            memory.write(6, &[9u8, 9, 9, 9, 9].as_slice(), 9); // three bytes too many are dropped
             let mut all = [7; 10];
             memory.read(0, &mut all);
             assert_eq!(all, [0, 1, 2, 3, 4, 0, 9, 9, 7, 7]);

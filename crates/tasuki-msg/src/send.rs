@@ -131,6 +131,8 @@ impl<C: Controller> Endpoint<C> {
         let unanswered = peer.tx.unanswered;
         let wish = if op.len == 0 || op.pace.is_some() {
             0
+        } else if op.len <= peer.options.whole_max {
+            op.len
         } else {
             let pull = peer.options.pull && op.remote_key.is_some();
             self.controller

@@ -85,6 +85,8 @@ pub(crate) struct Engine {
     /// there is nothing (Open MPI 4.1 after each message): the next look would find a message that comes
     /// before the receive for it, which is dearer than one that comes after it. So that look is left out.
     served: bool,
+    /// The last call gave completions without a poll.
+    gave_ready: bool,
     /// Is told of peers that have failed.
     on_failure: Option<OnFailure>,
 }
@@ -115,6 +117,7 @@ impl Engine {
             settled: false,
             quiet: false,
             served: false,
+            gave_ready: false,
             on_failure,
         };
         // A NIC that has no carrier now is not the one on which peers are greeted first.

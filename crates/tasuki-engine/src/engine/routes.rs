@@ -51,7 +51,7 @@ impl Engine {
         let (id, address) = (record.id, record.address);
         if address == self.address {
             self.set_route(peer, Route::Loopback);
-            return self.messages.set_options(id, PeerOptions { inline_max: u64::MAX, pull: false });
+            return self.messages.set_options(id, PeerOptions { inline_max: u64::MAX, pull: false, whole_max: 0 });
         }
         if let Err(reason) = self.net.check_key(&address) {
             tell_user(&format!("{address}: {reason}"));
@@ -60,7 +60,8 @@ impl Engine {
         match self.shm.connect(peer, &address) {
             Ok((inline_max, pull)) => {
                 self.set_route(peer, Route::Shm);
-                self.messages.set_options(id, PeerOptions { inline_max, pull });
+                let whole_max = std::env::var("TASUKI_X_WHOLE").ok().and_then(|v| v.parse().ok()).unwrap_or(65536);
+                self.messages.set_options(id, PeerOptions { inline_max, pull, whole_max });
                 if let Some(pid) = self.shm.outbound(peer).and_then(|outbound| outbound.outbox.owner_pid()) {
                     self.wait.processors().add_peer(peer, pid);
                 }
@@ -80,7 +81,7 @@ impl Engine {
         self.set_route(peer, Route::Net(conn));
         if let Some(id) = self.peers.id(peer) {
             let pull = self.rendezvous.fetches();
-            self.messages.set_options(id, PeerOptions { inline_max, pull });
+            self.messages.set_options(id, PeerOptions { inline_max, pull, whole_max: 0 });
         }
     }
 

@@ -5,11 +5,11 @@ use std::num::NonZeroU64;
 use tasuki_msg::{Frame, PeerId, Placement, RecvDone, Sink};
 
 use super::Messages;
-use crate::memory::Memory;
+use crate::memory::{Arrived, Memory};
 
 impl Messages {
     /// A frame has arrived from a peer. Its payload is copied to where the message layer says.
-    pub fn deliver(&mut self, from: PeerId, frame: &Frame, payload: &[u8]) {
+    pub fn deliver(&mut self, from: PeerId, frame: &Frame, payload: &dyn Arrived) {
         if let Frame::Start(start) = frame {
             // A packet that brings an answer often acknowledges what is answered: that completion comes
             // first.
@@ -27,26 +27,27 @@ impl Messages {
         }
     }
 
-    fn place(&mut self, placement: Placement, payload: &[u8]) {
-        let bytes = &payload[..payload.len().min(placement.len as usize)];
+    fn place(&mut self, placement: Placement, payload: &dyn Arrived) {
+        let len = placement.len as usize;
         match placement.sink {
             Sink::Nowhere => {}
             Sink::Recv { user, offset, .. } => {
                 if let Some(recv) = self.recvs.get(user as usize) {
                     // SAFETY: the message layer names only receives that have not completed.
-                    unsafe { recv.memory.write(offset, bytes) };
+                    unsafe { recv.memory.write(offset, payload, len) };
                 }
             }
-            Sink::Early { buffer, size, offset } => self.bounce.write_early(buffer, size, offset, bytes),
+            Sink::Early { buffer, size, offset } => {
+                self.bounce.write_early(buffer, (size, offset), payload, len)
+            }
         }
     }
 
     /// A whole message has arrived in one frame, and the message layer has matched it to a receive.
-    pub fn received_whole(&mut self, done: &RecvDone, payload: &[u8]) {
+    pub fn received_whole(&mut self, done: &RecvDone, payload: &dyn Arrived) {
         let Some(recv) = self.recvs.get(done.user as usize) else { return };
-        let bytes = &payload[..payload.len().min(done.len as usize)];
         // SAFETY: the message layer names only receives that have not completed: this one completes below.
-        unsafe { recv.memory.write(done.offset, bytes) };
+        unsafe { recv.memory.write(done.offset, payload, done.len as usize) };
         self.recv_done(done);
     }
 
@@ -90,12 +91,12 @@ impl Messages {
     pub fn loop_back(&mut self, own: PeerId) {
         while let Some(transmit) = self.layer.poll_transmit(own, NonZeroU64::MAX) {
             let Some(payload) = transmit.payload else {
-                self.deliver(own, &transmit.frame, &[]);
+                self.deliver(own, &transmit.frame, &[].as_slice());
                 continue;
             };
             let mut bytes = self.bounce_buffer(payload.len as usize);
             self.read_payload(payload.user, payload.offset, &mut bytes);
-            self.deliver(own, &transmit.frame, &bytes);
+            self.deliver(own, &transmit.frame, &bytes.as_slice());
             self.recycle(bytes);
             self.release_payload(payload.user);
             // Copies that the message layer asks for come before the next frame may reuse a buffer.

@@ -88,7 +88,7 @@ impl Messages {
 
     /// Makes a peer known to the message layer. Until a route is chosen, nothing is sent to it.
     pub fn add_peer(&mut self) -> PeerId {
-        self.layer.add_peer(PeerOptions { inline_max: 0, pull: false })
+        self.layer.add_peer(PeerOptions { inline_max: 0, pull: false, whole_max: 0 })
     }
 
     /// Says how long a first frame to the peer may be, and whether the peer can fetch bytes itself.

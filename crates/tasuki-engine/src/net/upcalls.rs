@@ -35,7 +35,7 @@ impl Upcalls for Above<'_> {
         let id = record.id;
         if record.route == Route::Unknown && self.host.fetches {
             // What the peer sends may be fetched before anything has been sent to it.
-            self.messages.set_options(id, PeerOptions { inline_max: 0, pull: true });
+            self.messages.set_options(id, PeerOptions { inline_max: 0, pull: true, whole_max: 0 });
         }
         self.peers.bind_conn(conn, peer);
         self.messages.layer_mut().introduce(id);
@@ -61,7 +61,7 @@ impl Upcalls for Above<'_> {
     fn deliver(&mut self, conn: ConnId, frame: &tasuki_wire::Frame<'_>) {
         let Some(id) = self.peers.by_conn(conn).and_then(|peer| self.peers.id(peer)) else { return };
         if let Some((frame, payload)) = tasuki_frames::incoming(frame) {
-            self.messages.deliver(id, &frame, payload);
+            self.messages.deliver(id, &frame, &payload);
         }
     }
 }
