@@ -60,6 +60,15 @@ impl Messages {
         }
     }
 
+    /// As [`Messages::read_payload`], for a packet, and has the processor fetch what the packets behind it will
+    /// hold.
+    pub fn read_packet(&self, user: u64, offset: u64, into: &mut [u8]) {
+        self.read_payload(user, offset, into);
+        if let Some(send) = self.sends.get(user as usize) {
+            send.memory.fetch_ahead(offset, into.len());
+        }
+    }
+
     /// A carrier needs the payload of one frame no longer.
     pub fn release_payload(&mut self, user: u64) {
         if let Some(id) = self.sends.get(user as usize).and_then(|send| send.id) {

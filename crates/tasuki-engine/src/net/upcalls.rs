@@ -51,7 +51,7 @@ impl Upcalls for Above<'_> {
     }
 
     fn read(&mut self, _conn: ConnId, payload: &Payload, offset: u64, into: &mut [u8]) {
-        self.messages.read_payload(payload.key, payload.offset + offset, into);
+        self.messages.read_packet(payload.key, payload.offset + offset, into);
     }
 
     fn released(&mut self, _conn: ConnId, payload: &Payload) {

@@ -174,8 +174,12 @@ impl Arrived for Payload<'_> {
     unsafe fn copy_to(&self, offset: usize, to: *mut u8, len: usize) {
         // SAFETY: as the caller promises.
         let into = unsafe { std::slice::from_raw_parts_mut(to, len) };
-        let copied = self.record.copy_to(self.head + offset, into);
-        debug_assert!(copied, "the caller stays inside of the payload");
+        let mut from = self.head + offset;
+        for piece in into.chunks_mut(shm::COPY_PIECE) {
+            let copied = self.record.copy_to(from, piece);
+            debug_assert!(copied, "the caller stays inside of the payload");
+            from += piece.len();
+        }
     }
 }
 
