@@ -63,7 +63,11 @@ fn intel_tasuki(mpi: &Mpi, provider: &Provider) -> Vec<Setting> {
     let set = |name, value: &str, why| Setting::new(Scope::Variable, name, value, why);
     let mut all = vec![
         intel_root(mpi),
-        set("I_MPI_FABRICS", "ofi", "everything through libfabric: Tasuki has shared memory of its own"),
+        set(
+            "I_MPI_FABRICS",
+            "shm:ofi",
+            "its own shared memory and the collectives made for it within a host, Tasuki between hosts",
+        ),
         set(
             "I_MPI_OFI_PROVIDER",
             Provider::NAME,
