@@ -96,10 +96,7 @@ pub(crate) fn open(options: &Options) -> Result<Opened, OpenError> {
     let net = open_net(options, address, (links, rails, smallest_mtu(&addresses)), &random, &rendezvous)?;
     // Without shared memory (a full or missing /dev/shm) messages inside the host go in packets; `tasuki
     // doctor` tells.
-    let mut token = SegmentOptions::new(token_of(&address));
-    if let Some(v) = std::env::var("TASUKI_X_RING").ok().and_then(|v| v.parse().ok()) {
-        token.ring_bytes = v;
-    }
+    let token = SegmentOptions::new(token_of(&address));
     let segment = if options.shm { Segment::create(&token).ok() } else { None };
     let dual_copies = DualCopies::new(options.sender_copies == SenderCopies::Never);
     let shm = Shm::new(segment, address, clock, dual_copies);

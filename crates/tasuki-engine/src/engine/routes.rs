@@ -60,8 +60,7 @@ impl Engine {
         match self.shm.connect(peer, &address) {
             Ok((inline_max, pull)) => {
                 self.set_route(peer, Route::Shm);
-                let whole_max = std::env::var("TASUKI_X_WHOLE").ok().and_then(|v| v.parse().ok()).unwrap_or(65536);
-                let pull = pull && std::env::var_os("TASUKI_X_NOPULL").is_none();
+                let whole_max = shm::WHOLE_MAX;
                 self.messages.set_options(id, PeerOptions { inline_max, pull, whole_max });
                 if let Some(pid) = self.shm.outbound(peer).and_then(|outbound| outbound.outbox.owner_pid()) {
                     self.wait.processors().add_peer(peer, pid);

@@ -24,13 +24,12 @@ pub(crate) struct Outbound {
     pub(super) waiting: Option<Transmit>,
     /// The peer could not write into this process's memory, so it is not asked to again.
     pub(super) refuses_dual_copy: bool,
-    xrec: usize,
 }
 
 impl Outbound {
     pub fn new(outbox: Outbox) -> Outbound {
         let cma = Cma::probe(&outbox);
-        Outbound { outbox, cma, introduced: false, waiting: None, refuses_dual_copy: false, xrec: xrec() }
+        Outbound { outbox, cma, introduced: false, waiting: None, refuses_dual_copy: false }
     }
 
     /// Whether a record pushed now would neither overtake a frame nor be one from a stranger. The only answer
@@ -42,7 +41,7 @@ impl Outbound {
 
     /// Most payload that one record may carry, bytes.
     pub fn payload_max(&self) -> u64 {
-        self.outbox.max_record().saturating_sub(HEAD).min(self.xrec) as u64
+        self.outbox.max_record().saturating_sub(HEAD).min(shm::RECORD_PAYLOAD_MAX) as u64
     }
 
     /// Pushes the frames that the message layer has for the peer until there are none (true) or the ring is
@@ -116,7 +115,4 @@ pub(super) unsafe fn write_start(bytes: &mut [u8], head: usize, start: &Start, a
     record::write_start(start, head);
     // SAFETY: as the caller promises.
     unsafe { copy_pieces(args.buffers, body) };
-}
-fn xrec() -> usize {
-    std::env::var("TASUKI_X_REC").ok().and_then(|v| v.parse().ok()).unwrap_or(shm::RECORD_PAYLOAD_MAX)
 }
