@@ -3,6 +3,7 @@
 
 use tasuki_msg::PeerOptions;
 use tasuki_proto::{Event, Time};
+use tasuki_tuning::shm;
 
 use super::{Engine, Phase, describe, stats};
 use crate::address::Address;
@@ -51,7 +52,9 @@ impl Engine {
         let (id, address) = (record.id, record.address);
         if address == self.address {
             self.set_route(peer, Route::Loopback);
-            return self.messages.set_options(id, PeerOptions { inline_max: u64::MAX, pull: false, whole_max: 0 });
+            return self
+                .messages
+                .set_options(id, PeerOptions { inline_max: u64::MAX, pull: false, whole_max: 0 });
         }
         if let Err(reason) = self.net.check_key(&address) {
             tell_user(&format!("{address}: {reason}"));

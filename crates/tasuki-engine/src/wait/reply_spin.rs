@@ -87,6 +87,14 @@ mod tests {
     }
 
     #[test]
+    fn no_poll_stays_for_a_reply_that_has_come() {
+        let mut spin = ReplySpin::default();
+        spin.message_sent();
+        spin.reply_came();
+        assert!(!spin.stays());
+    }
+
+    #[test]
     fn one_poll_stays_for_any_number_of_messages() {
         let mut spin = ReplySpin::default();
         spin.message_sent();

@@ -89,7 +89,8 @@ impl World {
         if !self.oracle.nodes[node].alive || self.oracle.nodes[node].peer_for(there).is_some() {
             return Ok(());
         }
-        let peer = self.oracle.acquaint(node, there, PeerOptions { inline_max: 0, pull: false, whole_max: 0 });
+        let peer =
+            self.oracle.acquaint(node, there, PeerOptions { inline_max: 0, pull: false, whole_max: 0 });
         self.evidence(node, there);
         if self.carriage == Carriage::Perfect {
             if self.oracle.nodes[there].alive {
