@@ -19,7 +19,6 @@ mod sync;
 mod tidy;
 mod token;
 mod types;
-mod watch;
 
 pub use cma::Cma;
 pub use dual_copy::{Corrupt, DualCopy, DualCopyOffer, Part, SendersShare};
@@ -31,4 +30,3 @@ pub use segment::Segment;
 pub use tidy::{tidy, tidy_in};
 pub use token::Token;
 pub use types::{Departure, SegmentOptions, SegmentStats, Slot, Verdict};
-pub use watch::{Sight, Watch};

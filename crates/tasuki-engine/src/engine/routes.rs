@@ -154,9 +154,6 @@ impl Engine {
             for (peer, reason) in self.shm.find_dead(&self.peers) {
                 self.fail_peer(peer, reason.to_owned());
             }
-            if interest.reports {
-                self.find_dead_strangers();
-            }
             self.liveness.tell_of_unanswered(&mut self.net, &self.peers, now);
         }
         // Peers that were asked for a sign of life have something to be sent.
@@ -202,19 +199,6 @@ impl Engine {
         self.rendezvous.forget_peer(peer);
         self.net.abort(peer, &mut self.messages, &mut self.peers);
         self.messages.layer_mut().handle_peer_failed(id);
-    }
-
-    /// Looks for peers on this host that have died although nothing was exchanged with them here: an MPI may
-    /// have shared memory of its own for them.
-    fn find_dead_strangers(&mut self) {
-        for peer in self.shm.find_dead_strangers(&self.peers) {
-            let Some(record) = self.peers.get(peer) else { continue };
-            if let Some(on_failure) = self.on_failure.filter(|_| !self.is_closing()) {
-                tell_user(&format!("{} has failed: its process on this host is gone", record.address));
-                on_failure(&record.address);
-            }
-            self.fail_peer(peer, "its process on this host is gone".to_owned());
-        }
     }
 
     /// The message layer has parted from a peer. What is under way to it still gets there.

@@ -11,7 +11,6 @@ pub(crate) mod inline;
 mod outbound;
 mod record;
 mod senders;
-mod watch;
 
 use tasuki_proto::Time;
 use tasuki_ring::{Departure, OpenError, Outbox, Record, Segment, Slot, Token, Verdict};
@@ -22,12 +21,11 @@ use crate::api::Peer;
 use crate::clock::Clock;
 use crate::memory::Arrived;
 use crate::messages::Messages;
-use crate::peers::{Peers, Route};
+use crate::peers::Peers;
 use dual_copy::DualCopies;
 use outbound::Outbound;
 use record::HEAD;
 use senders::Senders;
-use watch::Watches;
 
 /// The carrier.
 pub(crate) struct Shm {
@@ -47,7 +45,6 @@ pub(crate) struct Shm {
     /// two processors.
     flowing: bool,
     dual_copies: DualCopies,
-    watches: Watches,
 }
 
 /// What one poll has found.
@@ -83,7 +80,6 @@ impl Shm {
             stalled: Vec::new(),
             flowing: false,
             dual_copies,
-            watches: Watches::default(),
         }
     }
 
@@ -109,7 +105,6 @@ impl Shm {
             self.outbound.resize_with(index + 1, || None);
         }
         self.outbound[index] = Some(Box::new(outbound));
-        self.watches.forget(peer);
         Ok(options)
     }
 
@@ -294,16 +289,6 @@ impl Shm {
             }
         }
         dead
-    }
-
-    /// Peers on this host that have died before anything was exchanged with them (a system call for each).
-    pub fn find_dead_strangers(&mut self, peers: &Peers) -> Vec<Peer> {
-        let own = self.address;
-        let strangers = peers.iter().filter(|(_, record)| {
-            record.route == Route::Unknown && !record.gone && record.address.host() == own.host()
-        });
-        let died = strangers.filter(|(peer, record)| self.watches.has_died(*peer, &record.address));
-        died.map(|(peer, _)| peer).collect()
     }
 
     /// Gives up the ring to a peer that has failed: payload that waits is given back.

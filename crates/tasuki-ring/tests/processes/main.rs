@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use other::Other;
 use tasks::{RING, record};
-use tasuki_ring::{Departure, OpenError, Outbox, Segment, SegmentOptions, Sight, Token, Verdict, Watch};
+use tasuki_ring::{Departure, OpenError, Outbox, Segment, SegmentOptions, Token, Verdict};
 use tasuki_testkit::replay::Replay;
 
 /// Does the task that the environment names, in the other process; nothing in this one.
@@ -119,29 +119,6 @@ fn a_killed_owner_is_noticed_and_its_segment_swept() {
     assert!(!path.exists(), "swept");
     drop(outbox);
     assert!(matches!(Outbox::open(&name, &name), Err(OpenError::NotHere { .. })));
-}
-
-#[test]
-fn who_watches_tells_a_killed_process_from_one_that_has_closed_its_segment() {
-    let nobody = Token::random().expect("random");
-    assert!(Watch::open(&nobody).is_none());
-    for killed in [true, false] {
-        let name = Token::random().expect("random");
-        let mut other = Other::start("own", &[&name.to_string()]);
-        other.hear();
-        let watch = Watch::open(&name).expect("a segment on this host");
-        assert_eq!(watch.look(), Sight::Lives);
-        if killed {
-            other.kill();
-            assert_eq!(watch.look(), Sight::Died);
-            drop(inbox());
-            assert_eq!(watch.look(), Sight::Died, "its file has been swept");
-        } else {
-            other.tell();
-            other.finish();
-            assert_eq!(watch.look(), Sight::Closed);
-        }
-    }
 }
 
 #[test]
