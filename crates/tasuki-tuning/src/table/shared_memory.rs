@@ -15,7 +15,8 @@ tuning! {
         why "Both ends copy, one behind the other, and nobody asks; from some length on one copy by the kernel is \
              cheaper than two.";
         gain "Open MPI 5, best of three: all-reduce of 64 KiB 15.9 us instead of 20.3 with 16 KiB, ping-pong of \
-              32 KiB 5.1 instead of 5.4; with 64 KiB a ping-pong of 64 KiB takes 9.7 us instead of 7.6";
+              32 KiB 5.1 instead of 5.4; with 64 KiB a ping-pong of 64 KiB takes 9.7 us instead of 7.6 \
+              (docs/results/messages.md)";
         measure "16384", one_host "--pair pingpong:24k,32k --pair stream:24k,32k --all allreduce:64k";
 
         /// Copies are made in pieces of at most so much.
