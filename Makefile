@@ -21,7 +21,8 @@ help:
 	@echo "make test       all quick tests"
 	@echo "make test-full  the long ones too"
 	@echo "make soak       the fault simulation of the transport on all cores, N=100000 seeds (FIRST=0)"
-	@echo "make bench      measure every MPI installed over TCP and over Tasuki, with raw ceilings (results/)"
+	@echo "make bench      measure every MPI installed over TCP and over Tasuki, with raw ceilings (results/);"
+	@echo "                ARGS=--force writes over an earlier measurement's files"
 	@echo "make measure    what a constant of tuning gains: C=coalesce.FIRST (V=VALUE ARGS=\"...\");"
 	@echo "                tasuki info lists them"
 	@echo "make profile    where the nanoseconds and instructions of a message go (docs/results/messages.md)"
@@ -85,7 +86,7 @@ soak: setup
 
 bench: build peers
 	$(ROOT) env TASUKI_PEERS="$(PEERS)" $(TASUKI) bench mpi --transport tcp,tasuki \
-		--shape full:4 --shape star:4 --output results
+		--shape full:4 --shape star:4 --output results $(ARGS)
 
 # Builds a provider with another value of one constant and compares both in paired repetitions.
 measure: build peers

@@ -34,7 +34,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 #[derive(Debug, Error)]
 pub enum BuildError {
     /// A source file could not be written, or the program could not be moved to its place.
-    #[error("{path}: {source}")]
+    #[error("{path}: {source} (programs are built below XDG_CACHE_HOME, or ~/.cache)")]
     File {
         /// The file.
         path: PathBuf,

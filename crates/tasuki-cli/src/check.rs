@@ -34,7 +34,7 @@ pub fn agent() -> Result<ExitCode, Failure> {
 /// Runs the command.
 pub fn run(arguments: &CheckArgs) -> Result<ExitCode, Failure> {
     let unknown = |failure: Failure| failure.with_code(UNKNOWN);
-    arguments.overwrite.check(arguments.report.as_deref()).map_err(unknown)?;
+    arguments.overwrite.check_file(arguments.report.as_deref()).map_err(unknown)?;
     let (report, cluster) = check(arguments).map_err(unknown)?;
     if let Some(file) = &arguments.report {
         std::fs::write(file, tasuki_check::page(&report, SystemTime::now(), &picture(&report, &cluster)))

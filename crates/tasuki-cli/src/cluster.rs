@@ -3,7 +3,7 @@
 use crate::{
     args::{ClusterCommand, ClusterNew},
     failure::Failure,
-    terminal::{print_json, table},
+    terminal::{counted, print_json, table},
 };
 use serde::Serialize;
 use std::{fs, path::PathBuf, process::ExitCode};
@@ -27,7 +27,7 @@ pub fn run(command: ClusterCommand) -> Result<ExitCode, Failure> {
 }
 
 fn new(arguments: &ClusterNew) -> Result<(), Failure> {
-    arguments.overwrite.check(arguments.output.as_deref())?;
+    arguments.overwrite.check_file(arguments.output.as_deref())?;
     let options = Options {
         rate: arguments.rate,
         mtu: arguments.mtu,
@@ -48,11 +48,11 @@ fn check(files: &[PathBuf]) -> Result<ExitCode, Failure> {
     for file in files {
         match Cluster::load(file) {
             Ok(cluster) => println!(
-                "{}: {} hosts, {} switches, {} cables, no errors",
+                "{}: {}, {}, {}, no errors",
                 file.display(),
-                cluster.hosts.len(),
-                cluster.switches.len(),
-                cluster.cables.len()
+                counted(cluster.hosts.len(), "host", "s"),
+                counted(cluster.switches.len(), "switch", "es"),
+                counted(cluster.cables.len(), "cable", "s")
             ),
             Err(errors) => {
                 eprintln!("{errors}");

@@ -48,7 +48,7 @@ struct Shown<'a> {
 
 /// Runs the command.
 pub fn run(arguments: &DiscoverArgs) -> Result<ExitCode, Failure> {
-    arguments.overwrite.check(arguments.output.as_deref())?;
+    arguments.overwrite.check_file(arguments.output.as_deref())?;
     // SAFETY: ignoring a signal installs no handler. It is ignored because a host whose agent has ended is
     // reported, and must not end the discovery.
     unsafe { signal(Signal::SIGPIPE, SigHandler::SigIgn) }?;

@@ -4,7 +4,7 @@ use crate::{
     args::{FaultArgs, LabCommand, LabUp},
     failure::{Failure, NOT_STARTED},
     shape,
-    terminal::{print_json, progress_bar, table},
+    terminal::{counted, print_json, progress_bar, table},
 };
 use nix::sys::resource::{Resource, getrlimit};
 use signal_hook::{consts, iterator::Signals};
@@ -56,21 +56,25 @@ fn not_started(error: LabError) -> Failure {
 /// answering.
 const FILES_MIN: u64 = 64;
 
-/// Refuses to build a lab that could open too few files.
-fn check_files(allowed: u64) -> Result<(), Failure> {
-    if allowed >= FILES_MIN {
+/// Refuses to build a lab of so many hosts that could open too few files: each host takes one, and each
+/// process of a job, of which there may well be one on every host.
+fn check_files(allowed: u64, hosts: usize) -> Result<(), Failure> {
+    let needed = FILES_MIN.max(48 + 2 * hosts as u64);
+    if allowed >= needed {
         return Ok(());
     }
     Err(Failure::new(format!(
-        "only {allowed} files may be open here (ulimit -n), too few for a lab, which needs {FILES_MIN}: \
-         ulimit -n 1024"
+        "only {allowed} files may be open here (ulimit -n), too few for a lab of {}, which needs {needed}: \
+         ulimit -n {}",
+        counted(hosts, "host", "s"),
+        needed.next_multiple_of(1024)
     )))
 }
 
 /// Builds a lab and shows a progress bar. The lab ends with this process until it is committed.
 pub fn build(cluster: &tasuki_cluster::Cluster, options: &LabOptions) -> Result<StartingLab, Failure> {
     need_root()?;
-    check_files(getrlimit(Resource::RLIMIT_NOFILE)?.0)?;
+    check_files(getrlimit(Resource::RLIMIT_NOFILE)?.0, cluster.hosts.len())?;
     let bar = progress_bar(0).with_prefix("lab");
     let result = tasuki_lab::up(cluster, options, Path::new("/proc/self/exe"), &mut |done, total, what| {
         bar.set_length(total as u64);
@@ -99,10 +103,10 @@ fn up(arguments: &LabUp) -> Result<ExitCode, Failure> {
     let starting = build(&cluster, &options)?;
     let name = &options.name;
     eprintln!(
-        "lab {name} is up: {} hosts, {} cables, {} switches, {:.1} s",
-        cluster.hosts.len(),
-        cluster.cables.len(),
-        cluster.switches.len(),
+        "lab {name} is up: {}, {}, {}, {:.1} s",
+        counted(cluster.hosts.len(), "host", "s"),
+        counted(cluster.cables.len(), "cable", "s"),
+        counted(cluster.switches.len(), "switch", "es"),
         begun.elapsed().as_secs_f64()
     );
     if let Some(signals) = &mut signals {
@@ -128,13 +132,25 @@ fn down(names: Vec<String>, all: bool) -> Result<ExitCode, Failure> {
     let names = match (names.is_empty(), all) {
         (_, true) => Lab::list()?,
         (false, _) => names,
-        (true, _) => Lab::find()?.name().map(str::to_owned).into_iter().collect(),
+        (true, _) => the_one("down", Lab::find())?.name().map(str::to_owned).into_iter().collect(),
     };
     for name in names {
         Lab::named(&name)?.down()?;
         eprintln!("lab {name} is down");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The lab that is meant, for commands to which a lab is named without an option.
+fn the_one(command: &str, found: Result<Lab, LabError>) -> Result<Lab, Failure> {
+    found.map_err(|error| match error {
+        LabError::Ambiguous(names) => Failure::new(format!(
+            "several labs are up ({}); name one: tasuki lab {command} {}",
+            names.join(", "),
+            names.first().map_or("NAME", String::as_str)
+        )),
+        error => error.into(),
+    })
 }
 
 fn list(json: bool) -> Result<ExitCode, Failure> {
@@ -153,7 +169,7 @@ fn fault(which: FaultArgs, kind: FaultKind) -> Result<ExitCode, Failure> {
 }
 
 fn status(name: Option<&str>, json: bool) -> Result<ExitCode, Failure> {
-    let status = Lab::choose(name)?.status()?;
+    let status = the_one("status", Lab::choose(name))?.status()?;
     if json {
         print_json(&status)?;
     } else {

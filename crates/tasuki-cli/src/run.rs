@@ -10,7 +10,7 @@ use crate::{
 use std::{path::Path, process::ExitCode};
 use tasuki_cluster::Cluster;
 use tasuki_fleet::{Fleet, LabHosts, SshHosts};
-use tasuki_job::{Finder, JobFacts, JobRequest, check_one_network, facts};
+use tasuki_job::{Finder, JobFacts, JobRequest, RunError, check_one_network, facts, key_advice};
 use tasuki_launch::{Flavour, Mpi, Scope, Setting, environment};
 
 /// Runs an MPI program on a cluster.
@@ -28,7 +28,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     };
     let job = request.prepare(&fleet)?;
     if arguments.dry_run {
-        println!("{}", job.command.to_shell());
+        println!("{}", job.shown());
         return Ok(ExitCode::SUCCESS);
     }
     Ok(exit_code(job.run(&fleet)?))
@@ -59,10 +59,12 @@ fn shell_value(setting: &Setting) -> String {
 /// Options for the mpirun of an Open MPI, which passes on nothing but OMPI_* by itself; `None` if there is
 /// nothing else to pass on. (`mca_base_env_list` would do it from the environment, but then 4.1 refuses every
 /// `-x`.)
-fn passed_by_hand(mpi: &Mpi, settings: &[Setting]) -> Option<String> {
-    let is_open = matches!(mpi.flavour, Flavour::OpenMpi4 | Flavour::OpenMpi5);
-    let variables = settings.iter().filter(|setting| is_open && setting.is_variable());
-    let options: Vec<_> = variables.map(|setting| format!("-x {}", setting.name)).collect();
+fn passed_by_hand(mpi: &Mpi, settings: &[Setting], key: Option<&str>) -> Option<String> {
+    if !matches!(mpi.flavour, Flavour::OpenMpi4 | Flavour::OpenMpi5) {
+        return None;
+    }
+    let variables = settings.iter().filter(|setting| setting.is_variable()).map(|setting| setting.name);
+    let options: Vec<_> = variables.chain(key).map(|name| format!("-x {name}")).collect();
     (!options.is_empty()).then(|| options.join(" "))
 }
 
@@ -77,11 +79,16 @@ pub fn env(arguments: &EnvArgs) -> Result<ExitCode, Failure> {
     let facts = facts(&fleet, 1)?;
     let transport = choose(arguments.transport, &mpi)?;
     let settings = environment(&mpi, &transport, &facts);
+    let key = key_advice(fleet.cluster().ok_or(RunError::NoCluster)?, &transport)?;
     if arguments.json {
-        let all: Vec<_> = settings
+        let mut all: Vec<_> = settings
             .iter()
             .map(|s| serde_json::json!({ "name": s.variable(), "value": s.value, "why": s.why }))
             .collect();
+        // No key is shown: whoever reads this draws one.
+        all.extend(key.map(|key| {
+            serde_json::json!({ "name": key.variable, "value": null, "shell": key.shell, "why": key.why })
+        }));
         print_json(&all)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -89,7 +96,10 @@ pub fn env(arguments: &EnvArgs) -> Result<ExitCode, Failure> {
     for setting in &settings {
         println!("# {}\nexport {}={}", setting.why, setting.variable(), shell_value(setting));
     }
-    if let Some(options) = passed_by_hand(&mpi, &settings) {
+    if let Some(key) = key {
+        println!("# {}\nexport {}={}", key.why, key.variable, key.shell);
+    }
+    if let Some(options) = passed_by_hand(&mpi, &settings, key.map(|key| key.variable)) {
         println!("# Open MPI passes these on to other hosts only if it is told: mpirun {options} ...");
     }
     Ok(ExitCode::SUCCESS)

@@ -2,6 +2,8 @@
 //! words, then cells with texts; what is still too wide is printed in parts, one below the other, each of
 //! which begins with the columns that name the row. Words and figures are never broken.
 
+mod fit;
+
 use crate::{output::in_a_line, terminal};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use std::fmt;
@@ -69,7 +71,7 @@ impl Rows {
     }
 
     /// The table's text, on a terminal of so many columns, or on paper without limit.
-    fn text(&self, width: Option<usize>) -> String {
+    pub fn text(&self, width: Option<usize>) -> String {
         let all: Vec<usize> = (0..self.header.len()).collect();
         let widths = |measure: fn(&Self, usize) -> usize| -> Vec<usize> {
             all.iter().map(|&column| measure(self, column)).collect()
@@ -189,11 +191,11 @@ pub fn lines(text: &str, width: usize) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// A table of texts and figures that is 76 characters wide.
-    fn wide() -> Rows {
+    pub(in crate::table) fn wide() -> Rows {
         let mut rows = table(["", "cabling", "all to all", "switch fails", "bisection", "cost"]);
         rows.add_row(["1", "full mesh of cables and a switch", "1000.5", "0", "2000 to 3000", "-"]);
         rows.add_row(["2", "ring", "250", "12.5", "500", "-"]);

@@ -48,6 +48,11 @@ pub fn paragraph(text: &str, indent: usize) -> String {
     lines(text, width.saturating_sub(indent).max(COLUMNS_MIN)).join(&format!("\n{:indent$}", ""))
 }
 
+/// A number with its noun, which has this ending if it is not one: `2 switches`.
+pub fn counted(count: usize, noun: &str, ending: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { ending })
+}
+
 /// What a verdict means, which gives its word a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {

@@ -4,7 +4,7 @@
 mod support;
 
 use std::{fs, process::Command};
-use support::{ok, skip_without_root, tasuki, text};
+use support::{TestLab, ok, skip_without_root, tasuki, text};
 
 const FILE: &str = "[[host]]\nname = \"n1\"\nmanagement = \"no-such-host.invalid\"\nnic = [{ name = \"eth1\" \
                     }]\n\n[[host]]\nname = \"n2\"\nmanagement = \"127.0.0.1\"\nssh = { port = 1 }\nnic = [{ \
@@ -88,9 +88,9 @@ fn too_few_files_for_a_lab() {
     if skip_without_root("too_few_files_for_a_lab") {
         return;
     }
-    for files in [8, 12, 20] {
+    for (files, shape) in [(8, "full:2"), (12, "full:2"), (20, "full:2"), (64, "star:60"), (130, "star:60")] {
         let line =
-            format!("ulimit -n {files}; exec \"$TASUKI\" lab up --shape full:2 --name too-few-{files}");
+            format!("ulimit -n {files}; exec \"$TASUKI\" lab up --shape {shape} --name too-few-{files}");
         let mut shell = Command::new("sh");
         shell.args(["-c", &line]).env("TASUKI", env!("CARGO_BIN_EXE_tasuki"));
         let output = shell.output().expect("runs");
@@ -125,4 +125,128 @@ fn this_machine_is_asked_without_ssh() {
             "{argv:?}: {said}"
         );
     }
+}
+
+/// Results of an earlier measurement stay, and that is said before anything is built or measured; so is a
+/// folder into which nothing can be written.
+#[test]
+fn results_that_are_there_are_not_written_over() {
+    if skip_without_root("results_that_are_there_are_not_written_over") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let lab = "--lab=no-such-lab";
+    let commands: [(&[&str], &str); 7] = [
+        (&["mpi", lab], "mpi"),
+        (&["nas", lab], "nas"),
+        (&["startup", lab], "startup"),
+        (&["drain", lab], "drain"),
+        (&["stripe", "--rate", "1M"], "stripe"),
+        (&["cross", "--kernel", "is"], "cross-kernels"),
+        (&["tune", "--level", "1"], "tune"),
+    ];
+    let path = folder.path().display().to_string();
+    let run = |argv: &[&str], output: &str| {
+        text(&tasuki().arg("bench").args(argv).args(["--output", output]).output().expect("runs"))
+    };
+    for (argv, stem) in commands {
+        for kind in ["txt", "json"] {
+            let file = folder.path().join(format!("{stem}.{kind}"));
+            fs::write(&file, "precious").expect("writes");
+            let said = run(argv, &path);
+            let complaint = format!("{} is there already; --force writes over it", file.display());
+            assert!(said.contains(&complaint), "{argv:?}: {said}");
+            assert_eq!(fs::read_to_string(&file).expect("reads"), "precious", "{argv:?}");
+            fs::remove_file(&file).expect("removes");
+        }
+        let said = run(argv, "/proc/no-such-folder");
+        assert!(said.contains("cannot make /proc/no-such-folder, where the results are to go"), "{said}");
+    }
+    // With --force it goes on, here to a lab that is not there.
+    fs::write(folder.path().join("drain.txt"), "old").expect("writes");
+    let said = run(&["drain", lab, "--force"], &path);
+    assert!(said.contains("no lab named no-such-lab is up"), "{said}");
+}
+
+/// A file whose folder is not there is refused before the work for it is done.
+#[test]
+fn a_folder_that_is_not_there_is_named_at_once() {
+    for argv in [
+        &["plan", "--hosts", "4", "--nics", "3", "-o", "/no/such/my.toml"][..],
+        &["cluster", "new", "full:2", "-o", "/no/such/my.toml"],
+        &["topo", "route", "ring:5+1", "--engine", "minimal", "--output", "/no/such/my.toml"],
+        &["check", "--lab", "no-such-lab", "--report", "/no/such/my.toml"],
+    ] {
+        let said = text(&tasuki().args(argv).output().expect("runs"));
+        assert!(said.contains("there is no folder /no/such: mkdir -p /no/such"), "{argv:?}: {said}");
+    }
+}
+
+/// What is mistyped is answered with what there is.
+#[test]
+fn mistyped_arguments_are_answered_with_what_there_is() {
+    for (argv, part) in [
+        (
+            &["plan", "--hosts", "3", "--nics", "2", "--choose", "9"][..],
+            "there is no proposal 9, only proposal 1",
+        ),
+        (&["cluster", "new", "full:2", "--rate", "0"], "a rate of 0 carries nothing"),
+        (&["bench", "raw", "--seconds", "0"], "--seconds 0: a time above 0"),
+        (&["bench", "mpi", "--repetitions", "0"], "--repetitions 0: nothing would be measured"),
+        (&["bench", "drain", "--bursts", "0"], "0 is not in 1..=1000000"),
+        (&["cluster", "check", "no-such.toml"], "`tasuki cluster new full:4 -o my.toml` writes one"),
+    ] {
+        let output = tasuki().args(argv).output().expect("runs");
+        assert!(!output.status.success() && text(&output).contains(part), "{argv:?}: {}", text(&output));
+    }
+}
+
+/// A user who cannot use labs learns it before programs are built for a measurement in one; and of several
+/// labs one is named as the command takes it.
+#[test]
+fn what_a_lab_command_needs_is_said_first() {
+    if skip_without_root("what_a_lab_command_needs_is_said_first") {
+        return;
+    }
+    let folder = tempfile::tempdir_in("/tmp").expect("a folder");
+    let program = folder.path().join("tasuki");
+    fs::copy(env!("CARGO_BIN_EXE_tasuki"), &program).expect("copies");
+    ok(Command::new("chmod").args(["-R", "a+rX"]).arg(folder.path()));
+    for measurement in ["mpi", "nas", "startup", "drain", "raw"] {
+        let mut user = Command::new("setpriv");
+        user.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program);
+        let said = text(&user.args(["bench", measurement]).current_dir("/").output().expect("runs"));
+        assert!(said.contains("needs root"), "{measurement}: {said}");
+    }
+    let _labs = ["one", "two"].map(|name| TestLab::up(name, &["--shape", "full:2"]));
+    for command in ["status", "down"] {
+        let said = text(&tasuki().args(["lab", command]).output().expect("runs"));
+        assert!(said.contains("several labs are up"), "{said}");
+        assert!(
+            said.contains(&format!("name one: tasuki lab {command} ")) && !said.contains("--lab"),
+            "{said}"
+        );
+    }
+}
+
+/// Two labs that results could not tell apart are refused.
+#[test]
+fn labs_of_one_name_are_not_measured_together() {
+    if skip_without_root("labs_of_one_name_are_not_measured_together") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = tasuki();
+    command.args(["bench", "raw", "--no-latency", "--seconds", "0.01"]);
+    for name in ["a.toml", "b.toml"] {
+        let file = folder.path().join(name);
+        ok(tasuki().args(["cluster", "new", "full:2", "-o"]).arg(&file));
+        command.arg("--lab-of").arg(file);
+    }
+    let said = text(&command.output().expect("runs"));
+    assert!(said.contains("b.toml: results could not tell this lab from another one"), "{said}");
+    let said = text(
+        &tasuki().args(["bench", "raw", "--shape", "full:2", "--shape", "full:2"]).output().expect("runs"),
+    );
+    assert!(said.contains("--shape full:2 is given twice"), "{said}");
 }

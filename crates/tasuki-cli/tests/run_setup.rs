@@ -5,7 +5,7 @@ mod support;
 
 use support::{
     TestLab,
-    mpis::{build, mpis, run_over},
+    mpis::{build, mpis, peers, run_over},
     ok, skip_without_root, tasuki, text,
 };
 
@@ -68,5 +68,32 @@ fn a_lab_that_lab_up_has_set_up_runs() {
         let lab = TestLab::up("ready", &arguments);
         let printed = ok(&mut run_over("tasuki", &lab, mpi.name, 3, &hello));
         assert!(printed.contains("ring ok"), "{more:?}: {printed}");
+    }
+}
+
+/// Names of hosts that lead nowhere are told with cause and remedy, before the launcher begins: Open MPI's
+/// answer is a page about daemons, and MPICH's that of ssh.
+#[test]
+fn hosts_whose_names_lead_nowhere_are_named_before_the_launcher_begins() {
+    let test = "hosts_whose_names_lead_nowhere_are_named_before_the_launcher_begins";
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("my.toml");
+    let cluster = ok(tasuki().args(["cluster", "new", "full:2", "--cores", "1"]));
+    // RFC 6761: no name below "invalid" has an address; nor has a single unknown label.
+    let cluster = cluster.replace("\"n1", "\"no-such-host-1").replace("\"n2", "\"no-such-host-2");
+    std::fs::write(&file, cluster).expect("writes");
+    for mpi in mpis(test) {
+        let hello = build(&mpi, "hello.c", folder.path());
+        let mut run = tasuki();
+        run.env("TASUKI_PEERS", peers()).args(["run", "--transport", "tcp", "--mpi", mpi.name, "-n", "2"]);
+        run.arg("--cluster").arg(&file).arg(&hello);
+        let output = run.output().expect("runs");
+        let said = text(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        for part in ["no-such-host-1: no address: ", "no-such-host-2: no address: ", "/etc/hosts"] {
+            assert!(said.contains(part), "{}: {part:?} is missing: {said}", mpi.name);
+        }
+        assert!(said.contains(&format!("`tasuki apply {}`", file.display())), "{said}");
+        assert!(said.lines().count() < 8 && !said.contains("daemon"), "{}: {said}", mpi.name);
     }
 }

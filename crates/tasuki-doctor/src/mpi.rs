@@ -3,7 +3,7 @@
 use crate::Finding;
 use std::ffi::OsString;
 use tasuki_job::{Finder, RunError, own_provider};
-use tasuki_launch::{Mpi, Provider};
+use tasuki_launch::{Mpi, Origin, Provider, ProviderError};
 
 /// Findings about the provider, and about an MPI: the program's, the one that was named, or all that are
 /// installed.
@@ -21,16 +21,19 @@ pub fn findings(program: Option<&OsString>, choice: Option<&str>) -> Result<Vec<
             Some(provider)
         }
         Err(error) => {
-            all.push(Finding::broken("provider", error.to_string(), "cargo build --release -p tasuki-ofi"));
+            // The error ends in its remedy, which stands on a line of its own here.
+            let what = match error {
+                RunError::Provider(ProviderError::Missing { installed, built, .. }) => {
+                    format!("it is neither {} nor {}", installed.display(), built.display())
+                }
+                error => error.to_string(),
+            };
+            all.push(Finding::broken("provider", what, Origin::own().restore()));
             None
         }
     };
     if mpis.is_empty() {
-        all.push(Finding::broken(
-            "MPI",
-            "none is installed",
-            "make setup (Debian's Open MPI), make peers (four others)",
-        ));
+        all.push(Finding::broken("MPI", "none is installed", Origin::own().install_mpi()));
     }
     let each: Vec<Finding> = mpis.iter().map(|mpi| one(&finder, mpi, provider.as_ref())).collect();
     // Where several MPIs are installed, one that cannot load the provider is no fault as long as another can.
@@ -54,11 +57,7 @@ fn one(finder: &Finder, mpi: &Mpi, provider: Option<&Provider>) -> Finding {
         );
     }
     let Some(provider) = provider else {
-        return Finding::broken(
-            &about,
-            "it has libfabric, and no provider to load",
-            "cargo build --release -p tasuki-ofi",
-        );
+        return Finding::broken(&about, "it has libfabric, and no provider to load", Origin::own().restore());
     };
     match finder.libfabric(mpi, provider) {
         Ok(found) if found.getinfo == 0 => {
@@ -100,7 +99,8 @@ fn loses(about: &str, provider: &Provider) -> Finding {
         about,
         what,
         format!(
-            "make build, or reinstall: {}/libfabric/libtasuki-mrecv.so is missing; or --transport tcp",
+            "{}; {}/libfabric/libtasuki-mrecv.so is missing; or --transport tcp",
+            Origin::own().restore(),
             provider.folder.display()
         ),
     )

@@ -170,7 +170,7 @@ mod tests {
         let mut layer = tasuki_msg::Endpoint::<Pacer>::new(Config::default(), Pacer::default());
         let mut peers = Peers::default();
         let mut add = |peers: &mut Peers, endpoint| {
-            let options = PeerOptions { inline_max: 0, pull: false, whole_max: 0 };
+            let options = PeerOptions { inline_max: 0, pull: false };
             peers.find_or_add(&address(endpoint), || layer.add_peer(options))
         };
         let first = add(&mut peers, 7);

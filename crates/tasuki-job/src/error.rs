@@ -73,6 +73,9 @@ pub enum RunError {
     /// sets them up.
     #[error("{0}")]
     NotSetUp(String),
+    /// Names of hosts have no address on this machine; the text names each and what helps.
+    #[error("{0}")]
+    UnknownHosts(String),
     /// The launcher cannot be run.
     #[error("cannot run {}: {source}", program.display())]
     Launcher {

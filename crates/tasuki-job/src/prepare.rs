@@ -3,6 +3,7 @@
 use crate::{
     RunError, check_one_network, facts,
     facts::cluster_facts,
+    names::check_names,
     setup::{Answers, OR_TCP, ask, check_ready, with_cores},
     transport::{passed_on, paths},
 };
@@ -15,6 +16,39 @@ use tasuki_launch::{Detected, Facts, Job, JobHost, LaunchCommand, Mpi, Placement
 
 /// The variable with the key of the job, which every endpoint reads.
 const JOB_KEY: &str = "TASUKI_JOB_KEY";
+
+/// Words of a shell that draw a key for a job: 16 random bytes in hexadecimal.
+const NEW_KEY: &str = r#""$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')""#;
+
+/// The key that a job needs on a cluster whose file says `authenticate = true`, for those who start the job
+/// by hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyAdvice {
+    /// The variable that every rank must have.
+    pub variable: &'static str,
+    /// The words of a shell that give its value. They draw it: no key is shown.
+    pub shell: &'static str,
+    /// Why it is needed.
+    pub why: &'static str,
+}
+
+/// What a plain `mpirun` over this transport needs to authenticate its packets; `None`: the cluster does not
+/// ask for it.
+///
+/// # Errors
+/// If the cluster asks for it, and the transport does not do it.
+pub fn key_advice(cluster: &Cluster, transport: &Transport) -> Result<Option<KeyAdvice>, RunError> {
+    match (cluster.authenticate, transport) {
+        (false, _) => Ok(None),
+        (true, Transport::Tcp) => Err(RunError::Unauthenticated),
+        (true, _) => Ok(Some(KeyAdvice {
+            variable: JOB_KEY,
+            shell: NEW_KEY,
+            why: "the cluster file says authenticate = true: all ranks of a job need one key, which this \
+                  draws in your shell and does not show",
+        })),
+    }
+}
 
 /// A job as the user asks for it.
 #[derive(Clone, Debug)]
@@ -44,6 +78,10 @@ pub struct PreparedJob {
     over_tasuki: bool,
     /// What the hosts said of themselves, if they were asked already.
     answers: Option<Answers>,
+    /// Whether its key was drawn here, and not given by the user.
+    has_own_key: bool,
+    /// The names of hosts that have ranks.
+    hosts: Vec<String>,
 }
 
 impl JobRequest<'_> {
@@ -68,17 +106,35 @@ impl JobRequest<'_> {
         let mut job = job_of(cluster, facts, self.ranks, detected, transport, self.folder.clone());
         job.placement = self.placement;
         job.env.extend(exports(self.exports)?);
+        let has_own_key = !job.env.iter().any(|(name, _)| name == JOB_KEY);
         if cluster.authenticate {
             authenticate(&mut job)?;
         }
         let mut share = shared_paths(&detected.mpi, detected, transport);
         share.extend(std::env::var_os("TASUKI_RAILS").map(PathBuf::from));
         let over_tasuki = matches!(transport, Transport::Tasuki(_));
-        Ok(PreparedJob { command: job.command(&detected.mpi)?, share, over_tasuki, answers })
+        let command = job.command(&detected.mpi)?;
+        let mut hosts: Vec<String> = Vec::new();
+        for number in job.hosts_of_ranks() {
+            if !hosts.contains(&job.hosts[number].name) {
+                hosts.push(job.hosts[number].name.clone());
+            }
+        }
+        Ok(PreparedJob { command, share, over_tasuki, answers, has_own_key, hosts })
     }
 }
 
 impl PreparedJob {
+    /// The launcher's command as one would type it in a shell. It goes to terminals and logs, so the key of
+    /// the job is not in it: a shell that runs the command draws another one, or takes the user's.
+    pub fn shown(&self) -> String {
+        let key = match self.has_own_key {
+            true => NEW_KEY.to_owned(),
+            false => format!("\"${JOB_KEY}\""),
+        };
+        self.command.to_shell_without(|name| (name == JOB_KEY).then(|| key.clone()))
+    }
+
     /// Runs the job to its end with this process's streams and signals. In a lab the launcher runs on the
     /// first host, and everything of the job ends with it. On real machines the launcher takes this process's
     /// place, so this returns only if that fails: signals, output and exit code are the launcher's own.
@@ -98,6 +154,7 @@ impl PreparedJob {
                 self.run_in_lab(&Lab::named(&lab.lab)?, &first.name)
             }
             Fleet::Ssh(_) => {
+                check_names(&self.hosts, &fleet.apply_command())?;
                 let LaunchCommand { argv, env } = self.command;
                 let source = Command::new(&argv[0]).args(&argv[1..]).envs(env).exec();
                 Err(RunError::Launcher { program: argv[0].clone().into(), source })

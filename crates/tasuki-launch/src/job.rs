@@ -93,8 +93,17 @@ pub struct LaunchCommand {
 impl LaunchCommand {
     /// The command as one would type it in a shell.
     pub fn to_shell(&self) -> String {
-        let variables =
-            self.env.iter().map(|(name, value)| format!("{}={}", name.to_string_lossy(), quote(value)));
+        self.to_shell_without(|_| None)
+    }
+
+    /// The command as one would type it in a shell, without the values of variables for which `hidden` gives
+    /// the text of another word.
+    pub fn to_shell_without(&self, hidden: impl Fn(&OsStr) -> Option<String>) -> String {
+        let word = |(name, value): &(OsString, OsString)| {
+            let word = hidden(name).unwrap_or_else(|| quote(value));
+            format!("{}={word}", name.to_string_lossy())
+        };
+        let variables = self.env.iter().map(word);
         let argv = self.argv.iter().map(|argument| quote(argument));
         variables.chain(argv).collect::<Vec<_>>().join(" ")
     }

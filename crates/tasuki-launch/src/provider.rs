@@ -1,5 +1,6 @@
 //! Finds Tasuki's own libfabric provider.
 
+use crate::Origin;
 use std::{
     fs, io,
     os::unix::fs::{MetadataExt, lchown, symlink},
@@ -29,20 +30,20 @@ pub struct Provider {
 pub enum ProviderError {
     /// The provider is neither installed nor built.
     #[error(
-        "Tasuki's libfabric provider is neither {} nor {}; build it: cargo build --release -p tasuki-ofi (or \
-         `make build`)",
-        installed.display(), built.display())]
+        "Tasuki's libfabric provider is neither {} nor {}: {remedy}", installed.display(), built.display())]
     Missing {
         /// Where it would be installed.
         installed: PathBuf,
         /// Where it would have been built.
         built: PathBuf,
+        /// The command that puts it there.
+        remedy: String,
     },
     /// The folder that TASUKI_PROVIDER names does not hold it.
     #[error("TASUKI_PROVIDER={}: there is no {FILE} in it", .0.display())]
     NotThere(PathBuf),
     /// The provider is built, but cannot be given the name that libfabric asks for.
-    #[error("cannot link {} to {BUILT}: {source}; do it by hand, or `make build`", link.display())]
+    #[error("cannot link {} to {BUILT}: {source}; do it by hand: `make build`", link.display())]
     Link {
         /// The link.
         link: PathBuf,
@@ -67,8 +68,13 @@ impl Provider {
             return Ok(found);
         }
         let built = beside.join(BUILT);
+        let missing = || ProviderError::Missing {
+            installed: installed.join(FILE),
+            built: built.clone(),
+            remedy: Origin::of(program).restore(),
+        };
         if !built.is_file() {
-            return Err(ProviderError::Missing { installed: installed.join(FILE), built });
+            return Err(missing());
         }
         let folder = beside.join(LINKED);
         if let Some(found) = Self::in_folder(&folder) {
@@ -76,7 +82,7 @@ impl Provider {
         }
         let link = folder.join(FILE);
         make_link(&folder, &link).map_err(|source| ProviderError::Link { link: link.clone(), source })?;
-        Self::in_folder(&folder).ok_or(ProviderError::Missing { installed: installed.join(FILE), built })
+        Self::in_folder(&folder).ok_or_else(missing)
     }
 
     fn in_folder(folder: &Path) -> Option<Self> {
@@ -114,7 +120,7 @@ mod tests {
         fs::create_dir(&bin).unwrap();
         let program = bin.join("tasuki");
         let missing = Provider::find(&program, None).unwrap_err().to_string();
-        assert!(missing.contains("cargo build --release -p tasuki-ofi"), "{missing}");
+        assert!(missing.contains("make build"), "{missing}");
 
         fs::write(bin.join(BUILT), "").unwrap();
         for _ in 0..2 {

@@ -62,14 +62,11 @@ pub struct PeerOptions {
     /// This side can copy out of the peer's memory (shared memory on one host): rendezvous payload is pulled
     /// instead of granted, for messages that come with a `remote_key`.
     pub pull: bool,
-    /// Messages of up to so many bytes are sent whole without a grant, if credit allows, whatever the
-    /// controller says: nothing between the two can be overrun.
-    pub whole_max: u64,
 }
 
 impl Default for PeerOptions {
     fn default() -> PeerOptions {
-        PeerOptions { inline_max: u64::MAX, pull: false, whole_max: 0 }
+        PeerOptions { inline_max: u64::MAX, pull: false }
     }
 }
 

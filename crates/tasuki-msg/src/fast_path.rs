@@ -33,7 +33,7 @@ impl<C: Controller> Endpoint<C> {
         if charge(len) > available {
             return None;
         }
-        if len > peer.options.whole_max {
+        if len > 0 {
             let pull = peer.options.pull && request.remote_key.is_some();
             let (credit, unanswered) = (payload_for(available), peer.tx.unanswered);
             let message = NewMessage { peer: request.peer, len, credit, pull, unanswered };

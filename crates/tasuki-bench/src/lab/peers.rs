@@ -23,6 +23,12 @@ pub(super) const MEETING_SECONDS: f64 = 20.0;
 /// Longest time for all tests of two peers.
 const LIMIT: Duration = Duration::from_secs(300);
 
+/// The error that a host was named which is not there.
+fn no_host(lab: &Testbed, name: &str) -> BenchError {
+    let all: Vec<_> = lab.cluster.hosts.iter().map(|host| host.name.as_str()).collect();
+    BenchError::refused(format!("there is no host {name}; there are {}", all.join(", ")))
+}
+
 /// Two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
@@ -35,9 +41,7 @@ pub struct Pair {
 impl Pair {
     /// The hosts that are named, or the first two that share a cable or switch.
     pub fn choose(lab: &Testbed, from: Option<&str>, to: Option<&str>) -> Result<Self, BenchError> {
-        let host = |name: &str| {
-            lab.cluster.host(name).ok_or_else(|| BenchError::refused(format!("there is no host {name}")))
-        };
+        let host = |name: &str| lab.cluster.host(name).ok_or_else(|| no_host(lab, name));
         match (from, to) {
             (Some(from), Some(to)) => Ok(Self { from: host(from)?, to: host(to)? }),
             _ => lab

@@ -55,7 +55,11 @@ pub struct BenchDrain {
     #[arg(long, requires = "from")]
     pub to: Option<String>,
     /// Bursts
-    #[arg(long, default_value_t = tasuki_rate::paper::BURSTS)]
+    #[arg(
+        long,
+        default_value_t = tasuki_rate::paper::BURSTS,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000)
+    )]
     pub bursts: u32,
     /// Payload of a burst, in bytes
     #[arg(long, default_value_t = tasuki_rate::paper::BURST_BYTES)]

@@ -35,6 +35,7 @@ pub use self::discover::DiscoverArgs;
 pub use self::drain::{BenchDrain, BenchRates, Packets};
 pub use self::info::InfoArgs;
 pub use self::lab::{FaultArgs, LabCommand, LabUp};
+pub use self::overwrite::Overwrite;
 pub use self::rate::rate;
 pub use self::receivers::ReceiversArgs;
 pub use self::remote::RemoteArgs;

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use clap::Args;
 use std::path::{Path, PathBuf};
+use tasuki_process::quote;
 
 /// Whether files that are there are written over.
 #[derive(Debug, Args)]
@@ -23,6 +24,21 @@ impl Overwrite {
                 let message = format!("{} is there already; --force writes over it", file.display());
                 Err(Failure::new(message))
             }
+        }
+    }
+
+    /// Like [`Self::check`], for one file whose folder must be there, which is said now and not at the end.
+    pub fn check_file(&self, file: Option<&Path>) -> Result<(), Failure> {
+        self.check(file)?;
+        let folder = file.and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
+        match folder.filter(|folder| !folder.is_dir()) {
+            None => Ok(()),
+            Some(folder) => Err(Failure::new(format!(
+                "{}: there is no folder {}: mkdir -p {}",
+                file.unwrap_or(folder).display(),
+                folder.display(),
+                quote(folder.as_os_str())
+            ))),
         }
     }
 
@@ -53,6 +69,12 @@ mod tests {
         let refused = careful.check_in(folder.path(), ["new", "old"]).unwrap_err();
         assert!(refused.message.contains("old is there already; --force"), "{}", refused.message);
         assert!(careful.check_in(&folder.path().join("absent"), ["old"]).is_ok());
+        for good in [Some(new.as_path()), Some(Path::new("new")), Some(Path::new("/dev/null")), None] {
+            assert!(careful.check_file(good).is_ok(), "{good:?}");
+        }
+        assert!(careful.check_file(Some(&old)).unwrap_err().message.contains("--force"));
+        let refused = careful.check_file(Some(&folder.path().join("absent/new"))).unwrap_err();
+        assert!(refused.message.contains("absent: mkdir -p "), "{}", refused.message);
         assert!(Overwrite { force: true }.check([old.as_path()]).is_ok());
     }
 }

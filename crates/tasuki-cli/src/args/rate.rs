@@ -5,6 +5,9 @@ use tasuki_cluster::Rate;
 /// Reads a rate with its unit. A cluster file may give plain bit/s; on the command line, `--rate 1000` is an
 /// error, as it is hardly meant in bit/s: the first message would take very long.
 pub fn rate(text: &str) -> Result<Rate, String> {
+    if text.parse::<f64>().is_ok_and(|value| value == 0.0) {
+        return Err("a rate of 0 carries nothing: write a rate as 100M or 2.5G".into());
+    }
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(format!("{text} bit/s is hardly meant: write a unit, as {text}M or 1G"));
     }
@@ -25,5 +28,6 @@ mod tests {
         assert!(rate("1000").unwrap_err().contains("1000M"));
         assert!(rate("2.5").unwrap_err().contains("2.5G"));
         assert!(rate("").is_err());
+        assert!(rate("0").unwrap_err().contains("carries nothing"));
     }
 }

@@ -30,6 +30,9 @@ pub struct StatsArgs {
     /// Refresh, with rates per second
     #[arg(long)]
     pub watch: bool,
+    /// With --watch: all columns, in several parts where the terminal is too narrow for them
+    #[arg(long, requires = "watch")]
+    pub all: bool,
     /// Seconds between two looks
     #[arg(long, default_value_t = 1.0, value_parser = seconds)]
     pub interval: f64,

@@ -1,11 +1,12 @@
 //! Arguments that measurements share: the hosts to measure on, and where results go.
 
-use super::rate::rate;
+use super::{overwrite::Overwrite, rate::rate};
 use crate::{failure::Failure, shape::RatedShape};
 use clap::Args;
-use std::path::PathBuf;
+use nix::unistd::{AccessFlags, access};
+use std::{fs, path::PathBuf};
 use tasuki_cluster::Rate;
-use tasuki_lab::LabOptions;
+use tasuki_lab::{LabOptions, need_root};
 
 /// Labs or machines to measure on.
 #[derive(Debug, Args)]
@@ -44,6 +45,14 @@ pub struct HostSource {
 }
 
 impl HostSource {
+    /// Refuses a measurement in labs to users who cannot use them, before programs are built for it.
+    pub fn check_rights(&self) -> Result<(), Failure> {
+        match &self.cluster {
+            None => Ok(need_root()?),
+            Some(_) => Ok(()),
+        }
+    }
+
     /// Options of a lab to build.
     pub fn options(&self, stem: &str) -> LabOptions {
         // A lab's name is narrower than a shape's.
@@ -82,9 +91,28 @@ impl LabsOnly {
 #[derive(Debug, Args)]
 pub struct Results {
     /// Write table, JSON and plots, where there are any, into this folder
-    #[arg(long)]
+    #[arg(long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub overwrite: Overwrite,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+impl Results {
+    /// Makes the folder for the results of a measurement whose files have this stem, and refuses it if an
+    /// earlier measurement has left such files there. To be called before anything is measured, so that no
+    /// hour of measuring ends with results that cannot be written. The names of plots follow from what will
+    /// have been measured; they come beside these files, and are looked at again when they are written.
+    pub fn check(&self, stem: &str) -> Result<(), Failure> {
+        let Some(folder) = &self.output else { return Ok(()) };
+        self.overwrite.check_in(folder, ["txt", "json"].map(|kind| format!("{stem}.{kind}")))?;
+        let fail = |what, error: &dyn std::fmt::Display| {
+            Failure::new(format!("cannot {what} {}, where the results are to go: {error}", folder.display()))
+        };
+        fs::create_dir_all(folder).map_err(|error| fail("make", &error))?;
+        access(folder, AccessFlags::W_OK | AccessFlags::X_OK)
+            .map_err(|errno| fail("write into", &errno.desc()))
+    }
 }

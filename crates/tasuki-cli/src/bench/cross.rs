@@ -30,6 +30,7 @@ pub fn run(arguments: &BenchCross) -> Result<ExitCode, Failure> {
     if !arguments.kernel.is_empty() {
         return run_kernels(arguments);
     }
+    arguments.results.check("cross")?;
     let (bar, interrupted) = (Bar::default(), interruption()?);
     let session = Session { progress: &bar, interrupted: &interrupted };
     let report = measure_pair(&options, &Labs, session)?;
@@ -48,6 +49,7 @@ fn run_kernels(arguments: &BenchCross) -> Result<ExitCode, Failure> {
         limit: Duration::from_secs(arguments.limit),
     };
     options.check(&arguments.kernel)?;
+    arguments.results.check("cross-kernels")?;
     let (bar, mpis) = (Bar::default(), LabMpis::over(&arguments.transport)?);
     let programs = kernel_stacks(&arguments.kernel, &arguments.mpi, &mpis, &bar)?;
     let labs = options.up(&Labs)?;

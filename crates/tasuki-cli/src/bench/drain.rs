@@ -19,6 +19,8 @@ use tasuki_job::Readiness;
 
 /// Runs the command.
 pub fn run(arguments: &BenchDrain) -> Result<ExitCode, Failure> {
+    arguments.source.check_rights()?;
+    arguments.results.check("drain")?;
     let options = DrainOptions {
         protocol: match arguments.protocol {
             Packets::Udp => Protocol::Udp,

@@ -1,4 +1,4 @@
-//! How a measurement ends: its failure, its exit code.
+//! How a measurement ends: its failure, its exit code; and what ends it before it begins.
 
 use crate::failure::Failure;
 use std::process::ExitCode;
@@ -15,4 +15,14 @@ pub fn failure(error: BenchError) -> Failure {
 /// The exit code of a measurement.
 pub fn code(is_good: bool) -> ExitCode {
     if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Refuses a time for one point in which nothing would be measured, or which is hardly meant.
+pub fn check_seconds(seconds: f64) -> Result<(), Failure> {
+    match seconds > 0.0 && seconds <= 3600.0 {
+        true => Ok(()),
+        false => {
+            Err(Failure::new(format!("--seconds {seconds}: a time above 0 and at most 3600 s is needed")))
+        }
+    }
 }

@@ -4,7 +4,7 @@
 use super::{
     access::{LabMpis, Networks, readiness},
     bar::{Bar, interruption},
-    exit::code,
+    exit::{check_seconds, code},
     results::give,
 };
 use crate::{args::BenchMpi, failure::Failure};
@@ -25,6 +25,9 @@ pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
              the user (`tasuki doctor` says which lane is used)",
         ));
     }
+    check(arguments)?;
+    arguments.source.check_rights()?;
+    arguments.results.check("mpi")?;
     let (bar, mpis) = (Bar::default(), LabMpis::over(&arguments.transport)?);
     let (stacks, problems) = build_stacks(&mpis, &arguments.mpi, Program::Bench)?;
     let (mut stacks, mut others) = over_transports(&mpis, stacks);
@@ -66,4 +69,12 @@ pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
     let table = compared_table(&report, spread, arguments.sweep);
     give(&arguments.results, "mpi", &table, &report.json(), || Ok(plots(&report)?))?;
     Ok(code(report.failures.is_empty()))
+}
+
+/// Refuses options at once that would fail later.
+fn check(arguments: &BenchMpi) -> Result<(), Failure> {
+    if arguments.repetitions == 0 {
+        return Err(Failure::new("--repetitions 0: nothing would be measured"));
+    }
+    check_seconds(arguments.seconds)
 }

@@ -20,6 +20,8 @@ use tasuki_bench::{
 /// Runs the command.
 pub fn run(arguments: &BenchNas) -> Result<ExitCode, Failure> {
     check(arguments)?;
+    arguments.source.check_rights()?;
+    arguments.results.check("nas")?;
     let (bar, mpis) = (Bar::default(), LabMpis::over(&arguments.transport)?);
     let programs = kernel_stacks(&arguments.kernel, &arguments.mpi, &mpis, &bar)?;
     let hosts = Networks::of(&arguments.source, readiness(&arguments.transport))?;

@@ -42,14 +42,27 @@ impl LabNetwork {
     /// The labs that a command's arguments ask for: generated ones, those of files, or one that is up.
     pub fn of(source: &HostSource) -> Result<Vec<Self>, Failure> {
         let mut networks = Vec::new();
-        for shape in &source.shape {
+        for (number, shape) in source.shape.iter().enumerate() {
+            if source.shape[..number].iter().any(|known| known.to_string() == shape.to_string()) {
+                return Err(Failure::new(format!("--shape {shape} is given twice")));
+            }
             networks.push(Self::of_shape(source, shape)?);
         }
         let generated = generated(source);
         for file in &source.lab_of {
             let cluster = shape::cluster(Some(file), None, &generated)?;
             let name = cluster.name.clone();
-            networks.push(Self::own(&name, cluster, source.options(&name))?);
+            if networks.iter().any(|known: &Self| known.name == name) {
+                return Err(Failure::new(format!(
+                    "{}: results could not tell this lab from another one, which is called {name} too: write \
+                     another `name` into its [cluster]",
+                    file.display()
+                )));
+            }
+            let mut options = source.options(&name);
+            // Names of labs are short, so that the beginnings of two may be equal.
+            options.name += &format!("-{}", networks.len());
+            networks.push(Self::own(&name, cluster, options)?);
         }
         if networks.is_empty() {
             networks.push(Self::running(source.lab.as_deref())?);

@@ -1,6 +1,9 @@
 //! `tasuki bench raw`: latency and throughput of TCP, UDP and bare frames between two hosts, without any MPI.
 
-use super::{access::Networks, exit::code};
+use super::{
+    access::Networks,
+    exit::{check_seconds, code},
+};
 use crate::{
     args::BenchRaw,
     failure::Failure,
@@ -16,6 +19,8 @@ use tasuki_job::Readiness;
 
 /// Runs the command.
 pub fn run(arguments: &BenchRaw) -> Result<ExitCode, Failure> {
+    check_seconds(arguments.seconds)?;
+    arguments.source.check_rights()?;
     let mut results = Vec::new();
     let hosts = Networks::of(&arguments.source, Readiness::SetUp)?;
     hosts.note().inspect(|note| eprintln!("tasuki: {note}"));

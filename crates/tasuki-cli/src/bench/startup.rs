@@ -21,6 +21,8 @@ const RANKS_MAX: u32 = 256;
 /// Runs the command.
 pub fn run(arguments: &BenchStartup) -> Result<ExitCode, Failure> {
     check(arguments)?;
+    arguments.source.check_rights()?;
+    arguments.results.check("startup")?;
     let (bar, mpis) = (Bar::default(), LabMpis::over(&arguments.transport)?);
     let stacks = stacks(arguments, &mpis, &bar)?;
     let networks = networks(arguments)?;

@@ -13,6 +13,7 @@ use tasuki_bench::lab::{Session, stripe};
 /// Runs the command.
 pub fn run(arguments: &BenchStripe) -> Result<ExitCode, Failure> {
     arguments.machines.check()?;
+    arguments.results.check("stripe")?;
     let options = arguments.options();
     let (bar, interrupted) = (Bar::default(), interruption()?);
     let session = Session { progress: &bar, interrupted: &interrupted };

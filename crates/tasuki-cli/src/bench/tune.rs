@@ -14,6 +14,7 @@ use tasuki_bench::lab::{Session, tune};
 pub fn run(arguments: &BenchTune) -> Result<ExitCode, Failure> {
     arguments.machines.check()?;
     let options = arguments.options()?;
+    arguments.results.check("tune")?;
     let (bar, interrupted) = (Bar::default(), interruption()?);
     let session = Session { progress: &bar, interrupted: &interrupted };
     let report = tune::measure(&options, &Labs, session)?;

@@ -1,11 +1,12 @@
 //! `tasuki stats`: the statistics pages of running processes, on all hosts.
 
 mod render;
+mod watched;
 
 use crate::{
     args::StatsArgs,
     failure::Failure,
-    terminal::{print_json, print_json_line},
+    terminal::{self, print_json, print_json_line},
 };
 use std::{
     io::{IsTerminal, Write},
@@ -77,8 +78,13 @@ fn watch(arguments: &StatsArgs, fleet: &Fleet) -> Result<ExitCode, Failure> {
                 // terminal is to obey this, so it does not pass through `visible`.
                 out.write_all(b"\x1b[H\x1b[J")?;
             }
-            println!("{}: {} processes use Tasuki; Ctrl-C ends", fleet.title(), now.processes.len());
-            print!("{}", render::rates(&now.processes, &rates));
+            let (tables, left_out) = watched::rates(&now.processes, &rates, terminal::width(), arguments.all);
+            let rest = match left_out {
+                0 => String::new(),
+                count => format!("; {count} columns do not fit: --all"),
+            };
+            println!("{}: {} processes use Tasuki{rest}; Ctrl-C ends", fleet.title(), now.processes.len());
+            print!("{tables}");
             now.problems.iter().for_each(|problem| println!("{problem}"));
         }
         out.flush()?;

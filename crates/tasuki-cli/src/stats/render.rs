@@ -23,11 +23,6 @@ pub fn totals(processes: &[Snapshot]) -> String {
     text
 }
 
-/// Rates of all processes, beside what their pages say now.
-pub fn rates(processes: &[Snapshot], rates: &[Rates]) -> String {
-    format!("{}\n\n{}\n", processes_table(processes), peers_table(processes, Some(rates)))
-}
-
 /// What hosts stripe over their NICs, and what they do not.
 pub fn striping(hosts: &[HostStriping]) -> String {
     let mut rows = table(["host", "NIC", "packets", "frames", "bytes", "of all", "moved"]);
@@ -66,16 +61,16 @@ fn who(page: &Snapshot) -> String {
     format!("{rank}@{}", page.host)
 }
 
-fn processes_table(processes: &[Snapshot]) -> Rows {
+pub(super) fn processes_table(processes: &[Snapshot]) -> Rows {
     let mut rows = table([
         "rank",
         "process",
         "program",
         "lanes",
         "messages sent",
-        "bytes",
-        "received",
-        "bytes",
+        "bytes sent",
+        "messages received",
+        "bytes received",
         "posted",
         "unexpected",
         "pool used",
@@ -116,7 +111,7 @@ fn measured(grants: u64, text: String) -> String {
 }
 
 /// A table with a row for every peer, and below it one for each of its rails.
-fn peers_table(processes: &[Snapshot], rates: Option<&[Rates]>) -> Rows {
+pub(super) fn peers_table(processes: &[Snapshot], rates: Option<&[Rates]>) -> Rows {
     let [sent, received] = if rates.is_some() { ["sent/s", "received/s"] } else { ["sent", "received"] };
     let mut rows = table([
         "rank",

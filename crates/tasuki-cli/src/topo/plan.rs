@@ -16,15 +16,19 @@ use tasuki_plan::{
 /// Proposes cablings, and writes the chosen one.
 pub fn plan(arguments: &PlanArgs) -> Result<ExitCode, Failure> {
     let in_folder = arguments.folder.as_deref().map(folder_files).unwrap_or_default();
-    let files = arguments.output.iter().chain(&in_folder).map(PathBuf::as_path);
-    arguments.overwrite.check(files)?;
+    arguments.overwrite.check(in_folder.iter().map(PathBuf::as_path))?;
+    arguments.overwrite.check_file(arguments.output.as_deref())?;
     let inventory = arguments.inventory();
     let ranked = ranked(arguments, &inventory)?;
     let choose = arguments.choose.or(arguments.output.as_ref().or(arguments.folder.as_ref()).map(|_| 1));
     let chosen = choose.map(|number| {
         let one = number.checked_sub(1).and_then(|index| ranked.get(index));
         one.ok_or_else(|| {
-            Failure::new(format!("there is no proposal {number}; choose 1 to {}", ranked.len()))
+            let there_are = match ranked.len() {
+                1 => "only proposal 1".to_owned(),
+                count => format!("only 1 to {count}"),
+            };
+            Failure::new(format!("there is no proposal {number}, {there_are}"))
         })
     });
     let chosen = chosen.transpose()?;

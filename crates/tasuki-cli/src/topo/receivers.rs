@@ -81,7 +81,7 @@ pub fn run(arguments: &ReceiversArgs) -> Result<ExitCode, Failure> {
     }
     bar.finish_and_clear();
     if let Some(folder) = &arguments.plots {
-        write_all(folder, &plots(&rows)?)?;
+        write_all(folder, &plots(&rows)?, &arguments.overwrite)?;
     }
     if arguments.json {
         print_json(&rows)?;

@@ -13,7 +13,7 @@ use tasuki_topo::Limits;
 /// Makes routes, checks them and prints what was found; fails where the one engine asked for does, or the
 /// check.
 pub fn run(arguments: &RouteArgs) -> Result<ExitCode, Failure> {
-    arguments.overwrite.check(arguments.output.as_deref())?;
+    arguments.overwrite.check_file(arguments.output.as_deref())?;
     let net = network(&arguments.network)?;
     let options = RouteOptions {
         engine: arguments.engine,

@@ -259,10 +259,12 @@ impl Problem {
         let did_you_mean =
             |near: &Option<String>| near.as_ref().map(|near| format!("did you mean {near:?}?"));
         match self {
-            Self::Read(_) => "name a readable cluster file, as examples/full4.toml".into(),
+            Self::Read(_) => {
+                "name a readable cluster file; `tasuki cluster new full:4 -o my.toml` writes one".into()
+            }
             Self::NotUtf8(_) => "save the file as UTF-8, as by: iconv -f latin1 -t utf-8".into(),
             Self::Syntax(_) => {
-                "see docs/reference/cluster-file.md and examples/ for what a cluster file looks like".into()
+                "cluster.toml(5) has every key, and `tasuki cluster new full:4` prints a file".into()
             }
             Self::NoHosts => "add a [[host]] with a name and NICs".into(),
             Self::UnknownKey { near: Some(near), .. } => format!("did you mean {near:?}?"),

@@ -13,11 +13,15 @@
 //!
 //! No owner knows this module. What one cannot do alone it returns, or leaves as a [`Duty`].
 
+mod activity;
 mod describe;
 mod poll;
 mod post;
 mod routes;
 mod stats;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use tasuki_proto::Time;
 use tasuki_tuning::engine;
@@ -38,6 +42,7 @@ use crate::rma::Rma;
 use crate::shm::Shm;
 use crate::shm::dual_copy::{DualCopyCounters, Pulled};
 use crate::wait::WaitPolicy;
+use activity::Activity;
 pub(crate) use describe::describe;
 use stats::Page;
 
@@ -50,15 +55,6 @@ enum Phase {
     Parting,
     /// All connections are told to end, whatever their peers' programs still want.
     Confirming,
-}
-
-/// How often the engine was entered.
-#[derive(Clone, Copy, Default)]
-struct Activity {
-    /// Calls of the program in which it made progress.
-    program: u64,
-    /// Rounds of the helper thread.
-    helper: u64,
 }
 
 /// The owners of an endpoint's state.
@@ -135,17 +131,17 @@ impl Engine {
     }
 }
 
-/// Progress.
+/// Progress of the program.
 impl Engine {
-    /// The program makes progress. Gives how often it has done so.
-    pub fn count_program_call(&mut self) -> u64 {
-        self.activity.program += 1;
-        self.activity.program
+    /// The program makes progress.
+    #[inline(always)]
+    pub fn count_program_call(&mut self) {
+        self.activity.enter();
     }
 
-    fn invite_to_streams(&mut self, now: Time) {
-        let mut cx = Context { messages: &mut self.messages, peers: &self.peers, net: &self.net, now };
-        self.rendezvous.invite(&mut cx);
+    /// How often the program has made progress, for those who do not hold the lock.
+    pub fn entries(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.activity.entries)
     }
 }
 
@@ -203,6 +199,10 @@ impl Engine {
     /// Sends the packets that the packet layer has. True if there was one.
     fn transmit(&mut self, now: Time) -> bool {
         let sent = self.net.transmit(&mut self.messages, &mut self.peers, now);
+        if self.messages.has_pushes() {
+            let mut cx = Context { messages: &mut self.messages, peers: &self.peers, net: &self.net, now };
+            self.rendezvous.push(&mut cx);
+        }
         // A connection may end when it is asked for its next packet.
         if self.net.has_events() {
             self.hear_net_events(now);
@@ -246,6 +246,7 @@ impl Engine {
             }
             Duty::SendEnded(..) | Duty::RecvEnded(..) => {}
             Duty::Parted(peer) => self.part(peer),
+            Duty::Resend(peer) => self.activate(peer, self.now()),
             Duty::Violation(peer, reason) => self.fail_peer(peer, reason),
         }
     }

@@ -299,6 +299,23 @@ impl Engine {
     }
 }
 
+/// Progress of the program.
+impl Engine {
+    pub(super) fn invite_to_streams(&mut self, now: Time) {
+        let mut cx = Context { messages: &mut self.messages, peers: &self.peers, net: &self.net, now };
+        self.rendezvous.invite(&mut cx);
+    }
+
+    /// A program that posts one long message after the other takes nothing in for a while; it makes progress
+    /// now and then, so that the helper thread need not.
+    pub(super) fn progress_while_posting(&mut self, now: Time) {
+        if self.activity.is_behind(now) {
+            self.activity.enter();
+            self.progress();
+        }
+    }
+}
+
 /// Polls of everything.
 impl Engine {
     /// Takes in what has arrived, does what follows from it, and sends what may be sent. Never blocks. True
@@ -345,6 +362,7 @@ impl Engine {
     /// next poll that finds nothing, because the program waits for what has come.
     fn poll_everything(&mut self, mut busy: bool, all: bool) -> bool {
         let now = self.now();
+        self.activity.polled = now;
         if self.net.install_opened_lanes(&self.peers, now) {
             self.page.set_lanes(&self.shm, &self.net);
         }
@@ -353,7 +371,7 @@ impl Engine {
         self.net.program_polls(now);
         busy |= self.messages.layer_mut().handle_time(now.0);
         busy |= self.receive_packets(now, busy && !all);
-        if self.rendezvous.is_active() {
+        if self.rendezvous.is_active() || (self.messages.has_streams() && self.looks_at_streams(now)) {
             busy |= self.poll_rendezvous(now);
         }
         if self.shm.has_pending_copies() {
@@ -377,7 +395,8 @@ impl Engine {
     /// Takes in packets, and what hosts and the kernel say about them. True if there was something.
     fn receive_packets(&mut self, now: Time, served: bool) -> bool {
         let polled = self.net.receive(&mut self.messages, &mut self.peers, now, served);
-        if polled.datagrams && self.rendezvous.is_judging_due(now) {
+        let judge = polled.datagrams && self.rendezvous.is_judging_due(now);
+        if judge || self.messages.take_fast_news() {
             self.invite_to_streams(now);
         }
         if polled.udp {
@@ -390,6 +409,11 @@ impl Engine {
             self.hear_net_events(now);
         }
         polled.any
+    }
+
+    /// Whether something is to come by stream, or may come.
+    fn looks_at_streams(&self, now: Time) -> bool {
+        self.messages.awaits_streams() || self.rendezvous.is_look_due(now)
     }
 
     fn poll_rendezvous(&mut self, now: Time) -> bool {

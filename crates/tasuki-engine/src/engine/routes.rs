@@ -54,7 +54,7 @@ impl Engine {
             self.set_route(peer, Route::Loopback);
             return self
                 .messages
-                .set_options(id, PeerOptions { inline_max: u64::MAX, pull: false, whole_max: 0 });
+                .set_options(id, PeerOptions { inline_max: u64::MAX, pull: false });
         }
         if let Err(reason) = self.net.check_key(&address) {
             tell_user(&format!("{address}: {reason}"));
@@ -63,8 +63,9 @@ impl Engine {
         match self.shm.connect(peer, &address) {
             Ok((inline_max, pull)) => {
                 self.set_route(peer, Route::Shm);
-                let whole_max = shm::WHOLE_MAX;
-                self.messages.set_options(id, PeerOptions { inline_max, pull, whole_max });
+                self.messages.set_options(id, PeerOptions { inline_max, pull });
+                // The ring bounds what is under way. An error means that the peer was forgotten.
+                let _ = self.messages.layer_mut().set_whole_max(id, shm::WHOLE_MAX);
                 if let Some(pid) = self.shm.outbound(peer).and_then(|outbound| outbound.outbox.owner_pid()) {
                     self.wait.processors().add_peer(peer, pid);
                 }
@@ -84,7 +85,7 @@ impl Engine {
         self.set_route(peer, Route::Net(conn));
         if let Some(id) = self.peers.id(peer) {
             let pull = self.rendezvous.fetches();
-            self.messages.set_options(id, PeerOptions { inline_max, pull, whole_max: 0 });
+            self.messages.set_options(id, PeerOptions { inline_max, pull });
         }
     }
 
@@ -126,7 +127,7 @@ impl Engine {
 
     fn connection_closed(&mut self, peer: Peer) {
         self.peers.unbind_conn(peer);
-        self.rendezvous.forget_connection(peer);
+        self.rendezvous.forget_connection(peer, &mut self.messages);
         if let Some(record) = self.peers.get_mut(peer)
             && matches!(record.route, Route::Net(_))
         {
@@ -196,7 +197,7 @@ impl Engine {
         // The carriers give buffers back before the operations end.
         self.shm.abandon(peer, &mut self.messages);
         self.wait.processors().remove_peer(peer);
-        self.rendezvous.forget_peer(peer);
+        self.rendezvous.forget_peer(peer, &mut self.messages);
         self.net.abort(peer, &mut self.messages, &mut self.peers);
         self.messages.layer_mut().handle_peer_failed(id);
     }

@@ -35,7 +35,7 @@ impl Upcalls for Above<'_> {
         let id = record.id;
         if record.route == Route::Unknown && self.host.fetches {
             // What the peer sends may be fetched before anything has been sent to it.
-            self.messages.set_options(id, PeerOptions { inline_max: 0, pull: true, whole_max: 0 });
+            self.messages.set_options(id, PeerOptions { inline_max: 0, pull: true });
         }
         self.peers.bind_conn(conn, peer);
         self.messages.layer_mut().introduce(id);
@@ -45,9 +45,7 @@ impl Upcalls for Above<'_> {
     fn next(&mut self, conn: ConnId, room: usize) -> Option<Outgoing> {
         let id = self.peers.id(self.peers.by_conn(conn)?)?;
         let room = NonZeroU64::new(room as u64)?;
-        let transmit = self.messages.layer_mut().poll_transmit(id, room)?;
-        let payload = transmit.payload.map(|at| Payload { key: at.user, offset: at.offset, len: at.len });
-        Some(tasuki_frames::outgoing(&transmit.frame, payload))
+        self.messages.next_frame(id, room)
     }
 
     fn read(&mut self, _conn: ConnId, payload: &Payload, offset: u64, into: &mut [u8]) {

@@ -9,6 +9,7 @@ mod host;
 mod jobs;
 mod mounts;
 mod outcome;
+mod reserve;
 mod selection;
 mod server;
 mod session;

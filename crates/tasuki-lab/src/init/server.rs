@@ -1,20 +1,23 @@
 //! The loop of a lab that is up: it handles requests of clients and ends of sessions.
 
+mod clients;
+
 use super::{
     fabric::Fabric,
     faults::PortRule,
     host::{LabHost, reap},
     outcome::Outcome,
+    reserve::Reserve,
     selection,
     session::{self, SessionStart},
     setup::host_number,
 };
 use crate::{
-    channel::{Channel, Received},
+    channel::Channel,
     init::jobs::Jobs,
     protocol::{
-        CableStatus, DirectionStatus, ExecMessage, Fault, FaultKind, HostStatus, JobRole, LabStatus, Reply,
-        Request, StartMessage,
+        CableStatus, DirectionStatus, ExecMessage, Fault, FaultKind, HostStatus, JobRole, LabStatus,
+        StartMessage,
     },
 };
 use nix::{
@@ -22,13 +25,12 @@ use nix::{
     sys::{
         signal::{SigSet, Signal},
         signalfd::{SfdFlags, SignalFd},
-        socket::{SockFlag, accept4, getsockopt, sockopt::PeerCredentials},
     },
     unistd::{ForkResult, fork},
 };
 use std::{
     fs,
-    os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd},
+    os::fd::{AsFd, OwnedFd},
 };
 use tasuki_cluster::{AddressPlan, Cluster, HostId, Rate};
 
@@ -44,6 +46,7 @@ pub struct Server {
     jobs: Jobs,
     starter: Option<Channel>,
     ending: bool,
+    reserve: Reserve,
 }
 
 impl Server {
@@ -57,7 +60,20 @@ impl Server {
         listeners: [OwnedFd; 2],
     ) -> Self {
         let (clients, jobs) = (Vec::new(), Jobs::default());
-        Self { message, cluster, plan, hosts, fabric, listeners, clients, jobs, starter: None, ending: false }
+        let (starter, reserve) = (None, Reserve::default());
+        Self {
+            message,
+            cluster,
+            plan,
+            hosts,
+            fabric,
+            listeners,
+            clients,
+            jobs,
+            starter,
+            ending: false,
+            reserve,
+        }
     }
 
     /// Serves until a client takes the lab down, or the starter ends without having let it go.
@@ -67,6 +83,7 @@ impl Server {
         interesting.extend([Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGINT]);
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
         let Ok(signals) = SignalFd::with_flags(&interesting, flags) else { return };
+        self.reserve.fill();
         while !self.ending {
             self.turn(&signals);
         }
@@ -95,7 +112,10 @@ impl Server {
             self.take_signals(signals);
         }
         if ready.get(starter_at) == Some(&true) {
+            // Its message comes with a descriptor.
+            self.reserve.release();
             self.ending |= !self.starter.take().is_some_and(|starter| super::starter::let_go(&starter));
+            self.reserve.fill();
         }
         self.jobs.readable(&jobs);
         for position in clients.into_iter().rev() {
@@ -114,40 +134,6 @@ impl Server {
                 _ => self.ending = true,
             }
         }
-    }
-
-    fn accept(&mut self, listener: usize) {
-        let Ok(raw) = accept4(self.listeners[listener].as_raw_fd(), SockFlag::SOCK_CLOEXEC) else { return };
-        // SAFETY: the kernel has just made this descriptor for this process, and no other code has it.
-        let socket = unsafe { OwnedFd::from_raw_fd(raw) };
-        // An abstract socket has no file mode that would keep other users out.
-        let root = getsockopt(&socket, PeerCredentials).is_ok_and(|peer| peer.uid() == 0);
-        if root {
-            self.clients.push(socket.into());
-        } else {
-            let refusal = Reply::Failed("only root may use a lab".into());
-            let _ = Channel::from(socket).send(&refusal, &[]);
-        }
-    }
-
-    fn serve(&mut self, client: Channel) {
-        let Ok(Some(Received { message, descriptors })) = client.receive::<Request>() else { return };
-        let reply = match message {
-            Request::Exec(message) => {
-                if let Err(why) = self.exec(*message, descriptors, &client) {
-                    let _ = client.send(&Reply::Failed(why), &[]);
-                }
-                return;
-            }
-            Request::Status => self.status().map(|status| Reply::Status(Box::new(status))),
-            Request::Fault(fault) => self.fault(&fault).map(|()| Reply::Done),
-            Request::Down => {
-                self.ending = true;
-                Ok(Reply::Done)
-            }
-        };
-        // Sending fails if the client has gone without waiting for its answer.
-        let _ = client.send(&reply.unwrap_or_else(Reply::Failed), &[]);
     }
 
     fn exec(&mut self, message: ExecMessage, stdio: Vec<OwnedFd>, client: &Channel) -> Outcome<()> {

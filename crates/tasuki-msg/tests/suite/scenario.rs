@@ -100,8 +100,7 @@ impl Scenario {
     fn add_node(&mut self) {
         let pull = self.kinds.pulls && self.world.rng.chance(60);
         let inline_max = self.world.rng.pick(&[0, 64, u64::MAX, u64::MAX]);
-        let whole_max = self.world.rng.pick(&[0, 0, 100, 50_000]);
-        self.world.add_node(PeerOptions { inline_max, pull, whole_max });
+        self.world.add_node(PeerOptions { inline_max, pull });
     }
 
     fn step(&mut self) -> Check {

@@ -80,7 +80,7 @@ impl World {
 
     fn set_start_room(&mut self, node: usize, conn: ConnId, peer: PeerId) -> Check {
         let inline_max = self.hosts[node].proto.start_room(conn) as u64;
-        let options = PeerOptions { inline_max, pull: false, whole_max: 0 };
+        let options = PeerOptions { inline_max, pull: false };
         self.oracle.nodes[node].ep.set_peer_options(peer, options).map_err(|error| error.to_string())
     }
 
@@ -89,12 +89,11 @@ impl World {
         if !self.oracle.nodes[node].alive || self.oracle.nodes[node].peer_for(there).is_some() {
             return Ok(());
         }
-        let peer =
-            self.oracle.acquaint(node, there, PeerOptions { inline_max: 0, pull: false, whole_max: 0 });
+        let peer = self.oracle.acquaint(node, there, PeerOptions { inline_max: 0, pull: false });
         self.evidence(node, there);
         if self.carriage == Carriage::Perfect {
             if self.oracle.nodes[there].alive {
-                self.oracle.acquaint(there, node, PeerOptions { inline_max: 300, pull: false, whole_max: 0 });
+                self.oracle.acquaint(there, node, PeerOptions { inline_max: 300, pull: false });
             }
             return self.service(node).and_then(|()| self.service(there));
         }

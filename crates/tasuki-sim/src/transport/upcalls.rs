@@ -80,7 +80,7 @@ impl EngineUpcalls<'_> {
         if !self.oracle.nodes[there].alive {
             self.oracle.cover("hello of a dead endpoint accepted");
         }
-        let options = PeerOptions { inline_max: CAREFUL, pull: false, whole_max: 0 };
+        let options = PeerOptions { inline_max: CAREFUL, pull: false };
         self.oracle.acquaint(self.node, there, options);
         self.oracle.cover("hello accepted");
         self.conns.of_conn.insert(conn, there);

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use tasuki_launch::{Detected, Flavour, Mpi, Transport};
+use tasuki_launch::{Detected, Flavour, Mpi, Origin, Transport};
 use tempfile::TempDir;
 
 /// What is built for every MPI.
@@ -69,9 +69,7 @@ pub fn build_stacks(
         names => names.iter().map(|name| mpis.one(name)).collect::<Result<_, _>>()?,
     };
     if chosen.is_empty() {
-        return Err(BenchError::refused(
-            "no MPI is installed; `make setup` installs Debian's Open MPI, `make peers` four others",
-        ));
+        return Err(BenchError::refused(format!("no MPI is installed: {}", Origin::own().install_mpi())));
     }
     let (mut stacks, mut problems) = (Vec::new(), Vec::new());
     for mpi in chosen {
