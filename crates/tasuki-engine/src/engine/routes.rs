@@ -52,9 +52,7 @@ impl Engine {
         let (id, address) = (record.id, record.address);
         if address == self.address {
             self.set_route(peer, Route::Loopback);
-            return self
-                .messages
-                .set_options(id, PeerOptions { inline_max: u64::MAX, pull: false });
+            return self.messages.set_options(id, PeerOptions { inline_max: u64::MAX, pull: false });
         }
         if let Err(reason) = self.net.check_key(&address) {
             tell_user(&format!("{address}: {reason}"));

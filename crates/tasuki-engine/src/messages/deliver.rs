@@ -6,20 +6,15 @@ use tasuki_msg::{Data, Frame, FrameError, Outlook, Pacer, PeerId, Placement, Rec
 use tasuki_proto::{Outgoing, Payload};
 use tasuki_tuning::streams;
 
-<<<<<<< HEAD
-use super::Messages;
-use crate::memory::{Arrived, Memory};
-=======
 use super::pushes::{Piece, Push};
 use super::speeds::Speeds;
 use super::{Duty, Messages, PullJob};
 use crate::api::Peer;
-use crate::memory::Memory;
+use crate::memory::{Arrived, Memory};
 use crate::peers::Route;
 
 /// Longest piece of a message to a peer to which there is a stream, bytes.
 const WHOLE: NonZeroU64 = NonZeroU64::new(streams::WHOLE_MAX).unwrap();
->>>>>>> main
 
 impl Messages {
     /// A frame has arrived from a peer. Its payload is copied to where the message layer says.
