@@ -268,7 +268,7 @@ impl Messages {
     pub fn write_pulled(&self, job: &PullJob, done: u64, bytes: &[u8]) -> Option<()> {
         let memory = self.memory_for(job)?;
         // SAFETY: the receive is under way, so that its memory is ours to write.
-        unsafe { memory.write(job.at + done, bytes) };
+        unsafe { memory.write(job.at + done, &bytes, bytes.len()) };
         Some(())
     }
 }
