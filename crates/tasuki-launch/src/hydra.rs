@@ -14,7 +14,7 @@ pub fn settings(mpi: &Mpi, transport: &Transport, facts: &Facts) -> Vec<Setting>
     match (transport, mpi.flavour) {
         (Transport::Tcp, Flavour::Intel) => all.extend(intel_tcp(mpi, facts)),
         (Transport::Tcp, _) => all.extend(mpich_tcp(mpi.device, facts)),
-        (Transport::Tasuki(provider), Flavour::Intel) => all.extend(intel_tasuki(mpi, provider)),
+        (Transport::Tasuki(provider), Flavour::Intel) => all.extend(intel_tasuki(mpi, provider, facts.hosts)),
         (Transport::Tasuki(provider), _) => all.extend(mpich_tasuki(mpi.device, provider)),
         (Transport::Shm, flavour) => all.extend(shm(mpi, flavour)),
     }
@@ -59,11 +59,23 @@ fn intel_root(mpi: &Mpi) -> Setting {
     )
 }
 
-fn intel_tasuki(mpi: &Mpi, provider: &Provider) -> Vec<Setting> {
+fn intel_tasuki(mpi: &Mpi, provider: &Provider, hosts: usize) -> Vec<Setting> {
     let set = |name, value: &str, why| Setting::new(Scope::Variable, name, value, why);
     let mut all = vec![
         intel_root(mpi),
-        set("I_MPI_FABRICS", "ofi", "everything through libfabric: Tasuki has shared memory of its own"),
+        match hosts {
+            1 => set(
+                "I_MPI_FABRICS",
+                "shm:ofi",
+                "all ranks on one host: Intel MPI's own shared memory, and the collectives made for it",
+            ),
+            _ => set(
+                "I_MPI_FABRICS",
+                "ofi",
+                "everything through libfabric, inside a host too: in shared memory of their own ranks do not \
+                 learn of a death",
+            ),
+        },
         set(
             "I_MPI_OFI_PROVIDER",
             Provider::NAME,
@@ -178,7 +190,12 @@ pub fn command(mpi: &Mpi, job: &Job) -> LaunchCommand {
         argv.push(folder);
     }
     argv.program(&job.argv);
-    let env = job.exports_with(&settings(mpi, &job.transport, &job.facts));
+    // A cluster's job may have all its ranks on one host.
+    let mut used = job.hosts_of_ranks();
+    used.sort_unstable();
+    used.dedup();
+    let facts = Facts { hosts: used.len(), ..job.facts.clone() };
+    let env = job.exports_with(&settings(mpi, &job.transport, &facts));
     LaunchCommand { argv: argv.into(), env }
 }
 

@@ -281,6 +281,19 @@ fn tasuki_is_loaded_by_the_libfabric_of_every_mpi_and_nothing_else_is() {
     assert_eq!(variable(&job, &intel(), "I_MPI_FABRICS").as_deref(), Some("ofi"));
 }
 
+// Intel's Developer Reference, I_MPI_FABRICS. On several hosts its shared memory would keep a rank from
+// learning that another of its host has died.
+#[test]
+fn intel_mpi_has_its_own_shared_memory_where_all_ranks_are_on_one_host() {
+    let fabrics = |ranks, placement| {
+        let job = Job { transport: tasuki(), placement, ..job(ranks) };
+        variable(&job, &intel(), "I_MPI_FABRICS").unwrap()
+    };
+    assert_eq!(fabrics(2, Placement::BySlot), "shm:ofi", "two slots on the first host");
+    assert_eq!(fabrics(3, Placement::BySlot), "ofi");
+    assert_eq!(fabrics(2, Placement::ByNode), "ofi");
+}
+
 #[test]
 fn what_the_user_exports_goes_before_the_providers_settings() {
     let folder = tempfile::tempdir().unwrap();

@@ -25,7 +25,7 @@ pub use dual_copy::{Corrupt, DualCopy, DualCopyOffer, Part, SendersShare};
 pub use error::{OpenError, RingError};
 pub use layout::SHORT;
 pub use outbox::{Line, Outbox, Room};
-pub use record::{Found, LineRecord, LineWords, Peek, Record};
+pub use record::{Found, FoundRecord, LineRecord, Peek, Record};
 pub use segment::Segment;
 pub use tidy::{tidy, tidy_in};
 pub use token::Token;

@@ -1,7 +1,7 @@
 //! Records that have been received and are still in shared memory.
 
 use crate::lane::Lane;
-use crate::layout::{LINE, SHORT};
+use crate::layout::{LINE, footprint};
 use crate::map::Map;
 use crate::sync::{AtomicU64, Ordering};
 use crate::{SegmentStats, Slot};
@@ -32,6 +32,44 @@ impl Record<'_> {
             self.map.copy_out(self.offset + offset, into);
         }
         fits
+    }
+}
+
+/// A record of any length that was found and has not been taken yet.
+pub struct FoundRecord<'a> {
+    pub(crate) record: Record<'a>,
+    pub(crate) slot: Slot,
+    pub(crate) lane: &'a mut Lane,
+    /// The word that tells the sender how far the receiver has come.
+    pub(crate) tail: &'a AtomicU64,
+    /// Place of the lane whose turn was last, and that of this one.
+    pub(crate) turn: (&'a mut usize, usize),
+    pub(crate) stats: &'a mut SegmentStats,
+}
+
+impl<'a> FoundRecord<'a> {
+    /// The record's sender.
+    #[inline(always)]
+    pub fn slot(&self) -> Slot {
+        self.slot
+    }
+
+    /// The record itself.
+    #[inline(always)]
+    pub fn record(&self) -> &Record<'a> {
+        &self.record
+    }
+
+    /// Ends the reading of the record: its sender may use its place again.
+    #[inline(always)]
+    pub fn consume(self) {
+        self.lane.idle_visits = 0;
+        self.lane.position += footprint(self.record.len) as u64;
+        // Release: the record has been read before the sender may write there again.
+        self.tail.store(self.lane.position, Ordering::Release);
+        *self.turn.0 = self.turn.1;
+        self.stats.records += 1;
+        self.stats.bytes += self.record.len as u64;
     }
 }
 
@@ -66,21 +104,8 @@ pub struct LineRecord<'a> {
     /// The word that tells the sender how far the receiver has come.
     pub(crate) tail: &'a AtomicU64,
     pub(crate) stats: &'a mut SegmentStats,
-}
-
-/// The words of a [`LineRecord`], its header among them.
-#[derive(Clone, Copy)]
-pub struct LineWords<'a>(&'a [AtomicU64; LINE / 8]);
-
-impl LineWords<'_> {
-    /// A private copy of the payload's [`SHORT`] bytes.
-    pub fn copy(self) -> [u8; SHORT] {
-        let mut bytes = [0; SHORT];
-        for (word, place) in self.0[1..].iter().zip(bytes.chunks_exact_mut(8)) {
-            place.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
-        }
-        bytes
-    }
+    /// The segment, and where the payload begins there.
+    pub(crate) place: (&'a Map, usize),
 }
 
 impl LineRecord<'_> {
@@ -104,16 +129,15 @@ impl LineRecord<'_> {
     }
 
     /// Where the payload begins. Another process may write there, although it must not, so the pointer is
-    /// only fit for raw copies, of up to [`SHORT`] bytes.
+    /// only fit for raw copies, of up to [`crate::SHORT`] bytes.
     #[inline(always)]
     pub fn as_ptr(&self) -> *const u8 {
         self.words[1..].as_ptr().cast()
     }
 
-    /// The seven words of payload.
-    #[inline(always)]
-    pub fn words(&self) -> LineWords<'_> {
-        LineWords(self.words)
+    /// The same record, as one of any length.
+    pub fn record(&self) -> Record<'_> {
+        Record { map: self.place.0, offset: self.place.1, len: self.len }
     }
 
     /// Ends the reading of the record: its sender may use its place again.

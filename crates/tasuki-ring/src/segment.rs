@@ -8,7 +8,7 @@ use crate::file::{DIRECTORY, SharedFile};
 use crate::lane::{Lane, LaneState};
 use crate::layout::*;
 use crate::map::Map;
-use crate::record::{Found, LineRecord, Peek, Record};
+use crate::record::{Found, FoundRecord, LineRecord, Peek, Record};
 use crate::sync::{AtomicU64, Ordering};
 use crate::{Departure, RingError, SegmentOptions, SegmentStats, Slot, Token, Verdict};
 
@@ -146,7 +146,27 @@ impl Segment {
         let slot = Slot { index: index as u32, generation: lane.generation };
         let tail = self.map.word(self.geometry.slot(index) + SLOT_TAIL);
         let words = self.map.cache_line(place);
-        Some(LineRecord { words, slot, len, lane, tail, stats: &mut self.stats })
+        let place = (&self.map, place + 8);
+        Some(LineRecord { words, slot, len, lane, tail, stats: &mut self.stats, place })
+    }
+
+    /// The record that [`Segment::peek`] has found just before, whatever its length. It stays where it is, and
+    /// comes again, unless it is consumed ([`FoundRecord::consume`]). `None` if there is none: the ring's
+    /// contents are corrupt, for instance, which [`Segment::receive`] deals with.
+    #[inline]
+    pub fn found_record(&mut self, found: Found) -> Option<FoundRecord<'_>> {
+        let at = found.at;
+        let index = *self.active.get(at)? as usize;
+        let Next::Record(len) = self.next(index) else { return None };
+        if at != self.turn_after(self.turn) {
+            self.pass_over(at);
+        }
+        let lane = &mut self.lanes[index];
+        let slot = Slot { index: index as u32, generation: lane.generation };
+        let start = lane.position as usize & (self.geometry.ring_bytes - 1);
+        let record = Record { map: &self.map, offset: self.geometry.ring(index) + start + 8, len };
+        let tail = self.map.word(self.geometry.slot(index) + SLOT_TAIL);
+        Some(FoundRecord { record, slot, lane, tail, turn: (&mut self.turn, at), stats: &mut self.stats })
     }
 
     /// The place of the active lane whose turn it is after the one in place `at`.

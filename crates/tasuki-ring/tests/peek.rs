@@ -10,11 +10,22 @@ use tasuki_ring::{Outbox, Peek, Segment};
 fn peek(inbox: &mut Segment) -> Option<Vec<u8>> {
     let Peek::Found(found) = inbox.peek() else { return None };
     let record = inbox.cache_line(found)?;
-    let (bytes, len) = (record.words().copy(), record.len());
+    let mut bytes = vec![0; record.len()];
+    assert!(record.record().copy_to(0, &mut bytes));
     let words: Vec<u8> = (0..7).flat_map(|at| record.word(at).to_ne_bytes()).collect();
-    assert_eq!(words[..len], bytes[..len]);
+    assert_eq!(words[..bytes.len()], bytes);
     record.consume();
-    Some(bytes[..len].to_vec())
+    Some(bytes)
+}
+
+/// The next record of any length, if a peek finds it.
+fn peek_longer(inbox: &mut Segment) -> Option<Vec<u8>> {
+    let Peek::Found(found) = inbox.peek() else { return None };
+    let record = inbox.found_record(found)?;
+    let mut bytes = vec![0; record.record().len()];
+    assert!(record.record().copy_to(0, &mut bytes));
+    record.consume();
+    Some(bytes)
 }
 
 /// A peek takes the next record, or leaves it to a full visit. However records are written and read, all
@@ -27,7 +38,7 @@ fn peeks_and_visits_take_turns() {
     assert!(all(&mut inbox).is_empty());
     assert!(matches!(inbox.peek(), Peek::Nothing));
     let mut random = Random::new(7);
-    let (mut peeks, mut visits) = (0, 0);
+    let (mut peeks, mut longer, mut visits) = (0, 0, 0);
     for round in 0..20_000_u64 {
         let len = random.below(120) as usize;
         let record = vec![round as u8; len];
@@ -45,6 +56,10 @@ fn peeks_and_visits_take_turns() {
                 assert!(len <= 56 && short == record);
                 peeks += 1;
             }
+            None if round % 3 == 0 => {
+                assert_eq!(peek_longer(&mut inbox), Some(record));
+                longer += 1;
+            }
             None => {
                 assert_eq!(all(&mut inbox), [record]);
                 visits += 1;
@@ -52,7 +67,7 @@ fn peeks_and_visits_take_turns() {
         }
         assert!(outbox.is_drained() && inbox.idle());
     }
-    assert!(peeks > 8000 && visits > 9000, "{peeks} {visits}");
+    assert!(peeks > 8000 && longer > 3000 && visits > 6000, "{peeks} {longer} {visits}");
     assert_eq!(inbox.stats().records, 20_000);
 }
 

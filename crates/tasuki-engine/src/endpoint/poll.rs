@@ -65,6 +65,7 @@ impl Endpoint {
         }
         let given = usize::from(first.is_some());
         let count = given + engine.take_completions(max - given, each);
+        engine.note_given(count > 0);
         self.inner.waits.store(!busy && count == 0, Ordering::Relaxed);
         if engine.is_time_to_rest(busy, count > 0) {
             self.inner.rest(engine);
@@ -101,7 +102,12 @@ impl Endpoint {
                     return Some(sink);
                 }
             }
-            Peek::Other => {}
+            Peek::Other => {
+                if engine.give_ready(|completion, names| sink.take_completion(completion, names)) {
+                    self.inner.waits.store(false, Ordering::Relaxed);
+                    return Some(sink);
+                }
+            }
         }
         self.turn_inside(engine, usize::MAX, |completion, names| sink.take_completion(completion, names));
         Some(sink)

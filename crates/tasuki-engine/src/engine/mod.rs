@@ -77,6 +77,12 @@ pub(crate) struct Engine {
     /// Nothing but memory need be polled, as long as the wait policy and the UDP sockets permit: see
     /// [`Engine::update_quiet`].
     quiet: bool,
+    /// The last poll gave the program a message, and nothing is left that it waits for. Programs read until
+    /// there is nothing (Open MPI 4.1 after each message): the next look would find a message that comes
+    /// before the receive for it, which is dearer than one that comes after it. So that look is left out.
+    served: bool,
+    /// The last call gave completions without a poll.
+    gave_ready: bool,
     /// Is told of peers that have failed.
     on_failure: Option<OnFailure>,
 }
@@ -106,6 +112,8 @@ impl Engine {
             activity: Activity::default(),
             settled: false,
             quiet: false,
+            served: false,
+            gave_ready: false,
             on_failure,
         };
         // A NIC that has no carrier now is not the one on which peers are greeted first.

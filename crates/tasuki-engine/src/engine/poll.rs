@@ -23,6 +23,12 @@ impl Engine {
         if !self.may_poll_memory_alone() || self.messages.has_earlier() {
             return Peek::Other;
         }
+        if std::mem::take(&mut self.served) && self.messages.is_idle() {
+            self.wait.reply_came();
+            self.shm.set_flowing(false);
+            self.wait.count_poll();
+            return Peek::Nothing;
+        }
         let peek = self.peek_memory();
         if let Peek::Nothing = peek {
             if !self.wait.keeps_processor() {
@@ -108,7 +114,9 @@ impl Engine {
                 self.poll_further(true);
                 return given;
             }
-            if !(more && flowing && self.may_poll_memory_alone()) {
+            let wants = more && !self.messages.is_idle();
+            self.served = !wants;
+            if !(wants && flowing && self.may_poll_memory_alone()) {
                 return given;
             }
             let Some(next) = self.peek_again() else { return given };
@@ -242,6 +250,31 @@ impl Engine {
 
 /// Completions.
 impl Engine {
+    /// Gives the completions that wait, if there are any, without a poll: what is looked for now would not be
+    /// given before them anyway, and may come too early for its receive. False, and nothing is given, if the
+    /// call before did so, or if there is more to be done.
+    pub fn give_ready(&mut self, each: impl FnMut(&Completion, &Names<'_>)) -> bool {
+        let ready = self.may_poll_memory_alone()
+            && !self.messages.completions().is_empty()
+            && !self.messages.has_work()
+            && !std::mem::take(&mut self.gave_ready);
+        if ready {
+            self.gave_ready = true;
+            self.wait.count_poll();
+            self.wait.is_time_to_rest(true, true);
+            self.take_completions(usize::MAX, each);
+            self.served = true;
+        }
+        ready
+    }
+
+    /// A poll is over, and has given the program something or nothing.
+    #[inline]
+    pub fn note_given(&mut self, given: bool) {
+        self.served = given;
+        self.gave_ready = false;
+    }
+
     /// Gives up to `max` completions to `each`, the oldest first. Returns how many.
     #[inline]
     pub fn take_completions(&mut self, max: usize, each: impl FnMut(&Completion, &Names<'_>)) -> usize {

@@ -3,6 +3,7 @@
 
 use tasuki_msg::PeerOptions;
 use tasuki_proto::{Event, Time};
+use tasuki_tuning::shm;
 
 use super::{Engine, Phase, describe, stats};
 use crate::address::Address;
@@ -61,6 +62,8 @@ impl Engine {
             Ok((inline_max, pull)) => {
                 self.set_route(peer, Route::Shm);
                 self.messages.set_options(id, PeerOptions { inline_max, pull });
+                // The ring bounds what is under way. An error means that the peer was forgotten.
+                let _ = self.messages.layer_mut().set_whole_max(id, shm::WHOLE_MAX);
                 if let Some(pid) = self.shm.outbound(peer).and_then(|outbound| outbound.outbox.owner_pid()) {
                     self.wait.processors().add_peer(peer, pid);
                 }

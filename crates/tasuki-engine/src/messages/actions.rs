@@ -63,7 +63,7 @@ impl Messages {
                     let bytes = &bytes[..bytes.len().min(len as usize)];
                     if let Some(recv) = self.recvs.get(user as usize) {
                         // SAFETY: the receive has not completed: its completion comes after this action.
-                        unsafe { recv.memory.write(offset, bytes) };
+                        unsafe { recv.memory.write(offset, &bytes, bytes.len()) };
                     }
                 }
                 Action::FreeEarly(buffer) => self.bounce.free_early(buffer),

@@ -3,6 +3,8 @@
 use tasuki_msg::EarlyId;
 use tasuki_tuning::sends;
 
+use crate::memory::Arrived;
+
 /// The buffers of one endpoint.
 #[derive(Default)]
 pub(crate) struct BounceBuffers {
@@ -19,8 +21,9 @@ impl BounceBuffers {
         self.early.get(id.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// Writes `bytes` at `offset` of an early buffer of `size` bytes, which is made if it is new.
-    pub fn write_early(&mut self, id: EarlyId, size: u64, offset: u64, bytes: &[u8]) {
+    /// Writes the first `len` bytes of `bytes` at `offset` of an early buffer of `size` bytes, which is made if
+    /// it is new.
+    pub fn write_early(&mut self, id: EarlyId, (size, offset): (u64, u64), bytes: &dyn Arrived, len: usize) {
         if self.early.len() <= id.index() {
             self.early.resize_with(id.index() + 1, Vec::new);
         }
@@ -33,8 +36,10 @@ impl BounceBuffers {
             self.early[id.index()] = room;
         }
         let offset = offset as usize;
-        if let Some(place) = self.early[id.index()].get_mut(offset..offset + bytes.len()) {
-            place.copy_from_slice(bytes);
+        let len = len.min(bytes.len());
+        if let Some(place) = self.early[id.index()].get_mut(offset..offset + len) {
+            // SAFETY: the place is ours and has so many bytes.
+            unsafe { bytes.copy_to(0, place.as_mut_ptr(), len) };
         }
     }
 

@@ -10,7 +10,7 @@ use super::pushes::{Piece, Push};
 use super::speeds::Speeds;
 use super::{Duty, Messages, PullJob};
 use crate::api::Peer;
-use crate::memory::Memory;
+use crate::memory::{Arrived, Memory};
 use crate::peers::Route;
 
 /// Longest piece of a message to a peer to which there is a stream, bytes.
@@ -18,7 +18,7 @@ const WHOLE: NonZeroU64 = NonZeroU64::new(streams::WHOLE_MAX).unwrap();
 
 impl Messages {
     /// A frame has arrived from a peer. Its payload is copied to where the message layer says.
-    pub fn deliver(&mut self, from: PeerId, frame: &Frame, payload: &[u8]) {
+    pub fn deliver(&mut self, from: PeerId, frame: &Frame, payload: &dyn Arrived) {
         if let Frame::Start(start) = frame {
             // A packet that brings an answer often acknowledges what is answered: that completion comes
             // first.
@@ -40,26 +40,27 @@ impl Messages {
         }
     }
 
-    fn place(&mut self, placement: Placement, payload: &[u8]) {
-        let bytes = &payload[..payload.len().min(placement.len as usize)];
+    fn place(&mut self, placement: Placement, payload: &dyn Arrived) {
+        let len = placement.len as usize;
         match placement.sink {
             Sink::Nowhere => {}
             Sink::Recv { user, offset, .. } => {
                 if let Some(recv) = self.recvs.get(user as usize) {
                     // SAFETY: the message layer names only receives that have not completed.
-                    unsafe { recv.memory.write(offset, bytes) };
+                    unsafe { recv.memory.write(offset, payload, len) };
                 }
             }
-            Sink::Early { buffer, size, offset } => self.bounce.write_early(buffer, size, offset, bytes),
+            Sink::Early { buffer, size, offset } => {
+                self.bounce.write_early(buffer, (size, offset), payload, len)
+            }
         }
     }
 
     /// A whole message has arrived in one frame, and the message layer has matched it to a receive.
-    pub fn received_whole(&mut self, done: &RecvDone, payload: &[u8]) {
+    pub fn received_whole(&mut self, done: &RecvDone, payload: &dyn Arrived) {
         let Some(recv) = self.recvs.get(done.user as usize) else { return };
-        let bytes = &payload[..payload.len().min(done.len as usize)];
         // SAFETY: the message layer names only receives that have not completed: this one completes below.
-        unsafe { recv.memory.write(done.offset, bytes) };
+        unsafe { recv.memory.write(done.offset, payload, done.len as usize) };
         self.recv_done(done);
     }
 
@@ -69,6 +70,15 @@ impl Messages {
             // SAFETY: a carrier asks only for frames that it has not released, and the message layer
             // completes a send only when all its frames have been released.
             unsafe { send.memory.read(offset, into) };
+        }
+    }
+
+    /// As [`Messages::read_payload`], for a packet, and has the processor fetch what the packets behind it will
+    /// hold.
+    pub fn read_packet(&self, user: u64, offset: u64, into: &mut [u8]) {
+        self.read_payload(user, offset, into);
+        if let Some(send) = self.sends.get(user as usize) {
+            send.memory.fetch_ahead(offset, into.len());
         }
     }
 
@@ -103,12 +113,12 @@ impl Messages {
     pub fn loop_back(&mut self, own: PeerId) {
         while let Some(transmit) = self.layer.poll_transmit(own, NonZeroU64::MAX) {
             let Some(payload) = transmit.payload else {
-                self.deliver(own, &transmit.frame, &[]);
+                self.deliver(own, &transmit.frame, &[].as_slice());
                 continue;
             };
             let mut bytes = self.bounce_buffer(payload.len as usize);
             self.read_payload(payload.user, payload.offset, &mut bytes);
-            self.deliver(own, &transmit.frame, &bytes);
+            self.deliver(own, &transmit.frame, &bytes.as_slice());
             self.recycle(bytes);
             self.release_payload(payload.user);
             // Copies that the message layer asks for come before the next frame may reuse a buffer.
@@ -258,7 +268,7 @@ impl Messages {
     pub fn write_pulled(&self, job: &PullJob, done: u64, bytes: &[u8]) -> Option<()> {
         let memory = self.memory_for(job)?;
         // SAFETY: the receive is under way, so that its memory is ours to write.
-        unsafe { memory.write(job.at + done, bytes) };
+        unsafe { memory.write(job.at + done, &bytes, bytes.len()) };
         Some(())
     }
 }

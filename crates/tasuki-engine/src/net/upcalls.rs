@@ -49,7 +49,7 @@ impl Upcalls for Above<'_> {
     }
 
     fn read(&mut self, _conn: ConnId, payload: &Payload, offset: u64, into: &mut [u8]) {
-        self.messages.read_payload(payload.key, payload.offset + offset, into);
+        self.messages.read_packet(payload.key, payload.offset + offset, into);
     }
 
     fn released(&mut self, _conn: ConnId, payload: &Payload) {
@@ -59,7 +59,7 @@ impl Upcalls for Above<'_> {
     fn deliver(&mut self, conn: ConnId, frame: &tasuki_wire::Frame<'_>) {
         let Some(id) = self.peers.by_conn(conn).and_then(|peer| self.peers.id(peer)) else { return };
         if let Some((frame, payload)) = tasuki_frames::incoming(frame) {
-            self.messages.deliver(id, &frame, payload);
+            self.messages.deliver(id, &frame, &payload);
         }
     }
 }

@@ -125,7 +125,7 @@ mod tests {
         let find = |offset, len| regions.find(&Request { what: PUT, key: 7, offset, len, number: 1 });
         let found = find(8, 24).expect("inside");
         // SAFETY: the places are inside of `memory`.
-        unsafe { found.write(0, &[7; 24]) };
+        unsafe { found.write(0, &[7u8; 24].as_slice(), 24) };
         let written: Vec<usize> = (0..100).filter(|&at| memory[at] == 7).collect();
         let expected: Vec<usize> = (8..10).chain(50..70).chain(90..92).collect();
         assert_eq!(written, expected);

@@ -35,7 +35,7 @@ impl Rma {
                 if let Some(place) = &place {
                     // SAFETY: `find` stays inside of memory that the program has registered. It may be
                     // written until it is unregistered, which takes the same lock.
-                    unsafe { place.write(0, payload) };
+                    unsafe { place.write(0, &payload, payload.len()) };
                     messages.completions_mut().push_put(source, data, len);
                 }
                 let nothing = (Memory::One(NOTHING), Internal::Unattended);

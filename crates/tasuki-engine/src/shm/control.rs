@@ -85,7 +85,7 @@ mod tests {
         let request = CopyRequest { generation: 1, base: 2, offset: 3, len: 4, target: u64::MAX };
         let mut bytes = [0xee; COPY_REQUEST];
         write_request(&request, &mut bytes);
-        assert_eq!((read_request(&bytes), record::read(&bytes)), (Some(request), None));
+        assert_eq!((read_request(&bytes), record::read(&bytes, bytes.len())), (Some(request), None));
         assert_eq!(read_request(&bytes[..COPY_REQUEST - 1]), None);
     }
 }

@@ -5,15 +5,16 @@
 //! and without queues between the steps.
 
 use tasuki_msg::{PeerId, RecvDone};
-use tasuki_ring::{Found, LineRecord, LineWords, Peek, Slot};
+use tasuki_ring::{Found, FoundRecord, LineRecord, Peek};
 use tasuki_tuning::shm;
 
 use super::dual_copy::DualCopies;
 use super::outbound::{Outbound, write_start};
 use super::record::{self, HEAD, INLINE_PAYLOAD};
-use super::{Shm, take_record};
+use super::senders::Senders;
+use super::{Payload, Shm, take_record};
 use crate::api::{Buffer, Completion, Peer, Report, SendArgs};
-use crate::memory::{copy_few, total};
+use crate::memory::{Arrived, copy_few, total};
 use crate::messages::Messages;
 use crate::peers::{Names, Peers};
 
@@ -84,8 +85,9 @@ impl Shm {
         give: &mut impl FnMut(&Received, &Names<'_>) -> bool,
     ) -> First {
         let Shm { segment, senders, dual_copies, .. } = self;
-        let Some(record) = segment.as_mut().and_then(|segment| segment.cache_line(found)) else {
-            return First::Unknown;
+        let Some(segment) = segment.as_mut() else { return First::Unknown };
+        let Some(record) = segment.cache_line(found) else {
+            return take_longer(segment.found_record(found), senders, dual_copies, messages, peers, give);
         };
         // A peer that is not known yet has nothing so short to say: its introduction is longer.
         let sender = senders.find(record.slot()).and_then(|peer| Some((peer, peers.id(peer)?)));
@@ -121,6 +123,49 @@ impl Shm {
     }
 }
 
+/// Takes a record of several cache lines. A whole message for a receive that waits is copied straight into its
+/// memory, and given.
+#[inline(never)]
+fn take_longer(
+    found: Option<FoundRecord<'_>>,
+    senders: &Senders,
+    dual_copies: &mut DualCopies,
+    messages: &mut Messages,
+    peers: &Peers,
+    give: &mut impl FnMut(&Received, &Names<'_>) -> bool,
+) -> First {
+    let Some(found) = found else { return First::Unknown };
+    let (record, slot) = (found.record(), found.slot());
+    // The first record of a stranger is its introduction, which the general way takes in.
+    let sender = senders.find(slot).and_then(|peer| Some((peer, peers.id(peer)?)));
+    let Some((peer, id)) = sender else { return First::Unknown };
+    let mut words = [[0; 8]; 3];
+    let known = record.copy_to(0, words.as_flattened_mut());
+    let word = |at: usize| u64::from_le_bytes(words[at]);
+    let whole = if known { record::read_line(word, record.len()) } else { None };
+    let done = whole.and_then(|(start, head)| Some((messages.layer_mut().recv_inline(id, &start)?, head)));
+    let Some((done, head)) = done else {
+        take_record(peer, slot, record, dual_copies, messages, peers);
+        found.consume();
+        return First::Taken;
+    };
+    let payload = Payload { record, head };
+    let Some((piece, context, tagged)) = messages.plain_recv(done.user) else {
+        messages.received_whole(&done, &payload);
+        found.consume();
+        return First::Taken;
+    };
+    let (ptr, len) = (piece.ptr, done.len);
+    // SAFETY: the message layer names only receives that have not completed, so the piece is ours to write,
+    // and gives no message more than the piece has room for, nor more than the record has.
+    unsafe { payload.copy_to(0, ptr, len as usize) };
+    found.consume();
+    messages.forget_plain_recv(done.user);
+    let (tag, data, total) = (done.tag, done.data, done.total);
+    let received = Received { context, source: peer, tagged, tag, data, ptr, len, total };
+    First::Given(give(&received, &Names(peers)))
+}
+
 /// Takes a record in the general way: it is no whole message, or none for which a receive waits.
 #[inline(always)]
 fn take_copy(
@@ -130,21 +175,20 @@ fn take_copy(
     messages: &mut Messages,
     peers: &Peers,
 ) -> First {
-    take_words(peer, (record.slot(), record.words(), record.len()), dual_copies, messages, peers);
+    take_line(peer, &record, dual_copies, messages, peers);
     record.consume();
     First::Taken
 }
 
-/// Copies a record out of its line, and takes the copy.
 #[inline(never)]
-fn take_words(
+fn take_line(
     peer: Peer,
-    (slot, words, len): (Slot, LineWords<'_>, usize),
+    line: &LineRecord<'_>,
     dual_copies: &mut DualCopies,
     messages: &mut Messages,
     peers: &Peers,
 ) {
-    take_record(peer, slot, &words.copy()[..len], dual_copies, messages, peers);
+    take_record(peer, line.slot(), &line.record(), dual_copies, messages, peers);
 }
 
 /// Ends a receive that is not the program's, has several pieces, or wants no completion, with an inline
@@ -157,7 +201,7 @@ unsafe fn take_for_other_recv(done: &RecvDone, payload: *const u8, messages: &mu
     let mut bytes = [0; INLINE_PAYLOAD];
     // SAFETY: as the caller promises.
     unsafe { copy_few(payload, bytes.as_mut_ptr(), INLINE_PAYLOAD) };
-    messages.received_whole(done, &bytes[..(done.len as usize).min(INLINE_PAYLOAD)]);
+    messages.received_whole(done, &bytes[..(done.len as usize).min(INLINE_PAYLOAD)].as_ref());
 }
 
 /// Sending.

@@ -13,16 +13,18 @@ mod record;
 mod senders;
 
 use tasuki_proto::Time;
-use tasuki_ring::{Departure, OpenError, Outbox, Segment, Slot, Token, Verdict};
+use tasuki_ring::{Departure, OpenError, Outbox, Record, Segment, Slot, Token, Verdict};
 use tasuki_tuning::shm;
 
 use crate::address::Address;
 use crate::api::Peer;
 use crate::clock::Clock;
+use crate::memory::Arrived;
 use crate::messages::Messages;
 use crate::peers::Peers;
 use dual_copy::DualCopies;
 use outbound::Outbound;
+use record::HEAD;
 use senders::Senders;
 
 /// The carrier.
@@ -129,13 +131,15 @@ impl Shm {
         };
         let budget = if self.flowing { shm::RECORDS_MAX } else { 1 };
         let (senders, dual_copies, address) = (&mut self.senders, &mut self.dual_copies, &self.address);
-        let taken = segment.receive(budget, |slot, bytes| {
+        let taken = segment.receive_raw(budget, |slot, record| {
             match senders.find(slot) {
-                Some(peer) => take_record(peer, slot, bytes, dual_copies, messages, peers),
+                Some(peer) => take_record(peer, slot, record, dual_copies, messages, peers),
                 None => {
                     // Anything but an introduction is dropped: nobody who was given this endpoint's address
                     // writes it first.
-                    if let Some(address) = control::introduced(address, bytes) {
+                    let mut head = [0; HEAD];
+                    let introduced = control::introduced(address, first_bytes(record, &mut head));
+                    if let Some(address) = introduced.filter(|_| record.len() <= HEAD) {
                         let peer = peers.find_or_add(&address, || messages.add_peer());
                         senders.insert(slot, peer);
                         received.newcomers.push(peer);
@@ -155,20 +159,54 @@ impl Shm {
     }
 }
 
+/// The payload of a record that is still in shared memory: it is copied once, straight to its place.
+struct Payload<'a> {
+    record: &'a Record<'a>,
+    /// Size of the head before it, bytes.
+    head: usize,
+}
+
+impl Arrived for Payload<'_> {
+    fn len(&self) -> usize {
+        self.record.len().saturating_sub(self.head)
+    }
+
+    unsafe fn copy_to(&self, offset: usize, to: *mut u8, len: usize) {
+        // SAFETY: as the caller promises.
+        let into = unsafe { std::slice::from_raw_parts_mut(to, len) };
+        let mut from = self.head + offset;
+        for piece in into.chunks_mut(shm::COPY_PIECE) {
+            let copied = self.record.copy_to(from, piece);
+            debug_assert!(copied, "the caller stays inside of the payload");
+            from += piece.len();
+        }
+    }
+}
+
+/// A private copy of a record's first bytes, up to [`HEAD`]: the record's sender may change it meanwhile, so
+/// what is checked is the copy.
+fn first_bytes<'a>(record: &Record<'_>, into: &'a mut [u8; HEAD]) -> &'a [u8] {
+    let first = &mut into[..record.len().min(HEAD)];
+    record.copy_to(0, first);
+    first
+}
+
 /// Takes in one record of a peer that has introduced itself.
 fn take_record(
     peer: Peer,
     slot: Slot,
-    bytes: &[u8],
+    record: &Record<'_>,
     dual_copies: &mut DualCopies,
     messages: &mut Messages,
     peers: &Peers,
 ) {
-    if let Some((frame, payload)) = record::read(bytes) {
+    let mut head = [0; HEAD];
+    let first = first_bytes(record, &mut head);
+    if let Some((frame, head)) = record::read(first, record.len()) {
         if let Some(id) = peers.id(peer) {
-            messages.deliver(id, &frame, payload);
+            messages.deliver(id, &frame, &Payload { record, head });
         }
-    } else if let Some(offer) = control::read_request(bytes) {
+    } else if let Some(offer) = control::read_request(first).filter(|_| record.len() <= HEAD) {
         dual_copies.accept(peer, slot, offer);
     } else {
         messages.accuse(peer, "a record in shared memory is no frame");

@@ -95,12 +95,12 @@ pub(super) fn write_whole(start: &Start, into: &mut [u8]) {
     }
 }
 
-fn read_short(record: &[u8]) -> Option<(Frame, &[u8])> {
-    let first = word(record, 0)?;
+fn read_short(head: &[u8], len: usize) -> Option<(Frame, usize)> {
+    let first = word(head, 0)?;
     let flags = (first >> 8) as u8;
-    let data = if flags & DATA != 0 { Some(word(record, 2)?) } else { None };
-    let (tag, payload) = (word(record, 1)?, &record[short_head(data.is_some())..]);
-    Some((Frame::Start(whole(first, tag, data, payload.len() as u64)), payload))
+    let data = if flags & DATA != 0 { Some(word(head, 2)?) } else { None };
+    let (tag, size) = (word(head, 1)?, short_head(data.is_some()));
+    Some((Frame::Start(whole(first, tag, data, (len - size) as u64)), size))
 }
 
 /// The message that a short head describes, of which `first` is the first word.
@@ -187,14 +187,15 @@ fn start_flags(start: &Start) -> u8 {
         | bit(start.queue == Queue::Internal, INTERNAL)
 }
 
-/// Reads a record: the frame and its payload. `None` if the record is no frame.
-pub(super) fn read(record: &[u8]) -> Option<(Frame, &[u8])> {
-    if record.first() == Some(&WHOLE) {
-        return read_short(record);
+/// Reads a record of `record_len` bytes, of which `head` are the first, [`HEAD`] of them if there are so many:
+/// the frame and the size of its head. `None` if the record is no frame.
+pub(super) fn read(head: &[u8], record_len: usize) -> Option<(Frame, usize)> {
+    if head.first() == Some(&WHOLE) {
+        return read_short(head, record_len);
     }
-    let (head, payload) = record.split_at_checked(HEAD)?;
+    let head = head.get(..HEAD)?;
     let field = |index: usize| word(head, 1 + index).unwrap_or(0);
-    let (flags, len) = (head[1], payload.len() as u64);
+    let (flags, len) = (head[1], record_len.checked_sub(HEAD)? as u64);
     let optional = |bit, value| if flags & bit != 0 { Some(value) } else { None };
     let (seq, epoch) = (MsgSeq(field(0)), Epoch(field(0)));
     let mark = |at: usize| Mark { frames: field(at), bytes: field(at + 1) };
@@ -223,7 +224,7 @@ pub(super) fn read(record: &[u8]) -> Option<(Frame, &[u8])> {
         10 => Frame::Bye { mark: mark(0) },
         _ => return None,
     };
-    Some((frame, payload))
+    Some((frame, HEAD))
 }
 
 #[cfg(test)]
@@ -277,11 +278,10 @@ mod tests {
         for frame in frames {
             let mut record = vec![0xee; head(&frame) + frame.payload_len() as usize];
             write(&frame, &mut record);
-            assert_eq!(
-                read(&record).map(|(frame, payload)| (frame, payload.len() as u64)),
-                Some((frame, frame.payload_len()))
-            );
+            let first = &record[..record.len().min(HEAD)];
+            assert_eq!(read(first, record.len()), Some((frame, head(&frame))));
         }
+        let read = |record: &[u8]| super::read(record, record.len());
         assert_eq!(read(&[0; HEAD - 1]), None);
         assert_eq!(read(&[12; HEAD]), None);
         assert_eq!(read(&[WHOLE; SHORT - 1]), None);

@@ -82,6 +82,12 @@ impl WaitPolicy {
         self.spin.message_sent();
     }
 
+    /// What the program waited for has come.
+    #[inline(always)]
+    pub fn reply_came(&mut self) {
+        self.spin.reply_came();
+    }
+
     /// A poll has found nothing: whether it should stay for a reply.
     #[inline(always)]
     pub fn stays_for_reply(&mut self) -> bool {

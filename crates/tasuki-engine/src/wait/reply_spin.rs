@@ -25,6 +25,12 @@ impl ReplySpin {
         self.due = true;
     }
 
+    /// What the program waited for has come: no poll stays for it.
+    #[inline(always)]
+    pub fn reply_came(&mut self) {
+        self.due = false;
+    }
+
     /// A poll has found nothing. Whether it stays.
     #[inline(always)]
     pub fn stays(&mut self) -> bool {
@@ -78,6 +84,14 @@ mod tests {
     #[test]
     fn a_program_that_gets_replies_again_stays_again() {
         assert!(stays(|message| message >= 300) > 1000 - 300 - 256);
+    }
+
+    #[test]
+    fn no_poll_stays_for_a_reply_that_has_come() {
+        let mut spin = ReplySpin::default();
+        spin.message_sent();
+        spin.reply_came();
+        assert!(!spin.stays());
     }
 
     #[test]

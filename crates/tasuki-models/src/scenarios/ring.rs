@@ -75,10 +75,9 @@ pub(super) fn visit(segment: &mut Segment, got: &mut Vec<u8>) {
 fn look(segment: &mut Segment, got: &mut Vec<u8>) {
     let Peek::Found(found) = segment.peek() else { return };
     let record = segment.cache_line(found).expect("it takes one cache line");
-    let bytes = record.words().copy();
-    assert!(bytes.iter().all(|&byte| byte == bytes[0]), "a record is torn");
+    let number = read(&record.record());
     record.consume();
-    got.push(bytes[0]);
+    got.push(number);
 }
 
 /// Two short records cross while the receiver looks for them, and one follows.

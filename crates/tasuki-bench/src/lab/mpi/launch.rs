@@ -114,11 +114,12 @@ pub fn start(
     }
     let command = mpis.launch(network, hosts, ranks, &detected, &stack.transport)?;
     let mut process = network.launcher(command.argv);
+    process.envs(command.env);
     if is_alone && stack.transport != Transport::Tcp {
-        // MPICH uses its own shared memory inside a host, whatever its libfabric is told; hydra passes this
-        // on.
-        process.env("MPIR_CVAR_NOLOCAL", "1");
+        // A provider is measured. MPICH uses its own shared memory inside a host, whatever its libfabric is
+        // told, and Intel MPI by the settings of `tasuki run`; hydra passes these on.
+        process.env("MPIR_CVAR_NOLOCAL", "1").env("I_MPI_FABRICS", "ofi");
     }
     process.envs(stack.variables.iter().copied());
-    Ok(Limited::new(limit).end_with_parent().run(process.envs(command.env))?)
+    Ok(Limited::new(limit).end_with_parent().run(&mut process)?)
 }

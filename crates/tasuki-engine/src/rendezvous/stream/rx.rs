@@ -221,7 +221,7 @@ impl StreamRx {
     fn started(&mut self, messages: &mut Messages, from: PeerId, start: Start, bytes: &[u8]) -> Option<()> {
         let (data, payload) = bytes.split_first_chunk::<START_MORE>()?;
         let data = start.data.map(|_| u64::from_le_bytes(*data));
-        messages.deliver(from, &Frame::Start(Start { data, ..start }), payload);
+        messages.deliver(from, &Frame::Start(Start { data, ..start }), &payload);
         self.received += bytes.len() as u64;
         self.payload += payload.len() as u64;
         self.record = None;
@@ -242,7 +242,7 @@ impl StreamRx {
             Head::Data(data) => {
                 let frame = Frame::Data(Data { len: count, ..data });
                 match bytes {
-                    Some(bytes) => messages.deliver(from, &frame, bytes),
+                    Some(bytes) => messages.deliver(from, &frame, &bytes),
                     None => messages.delivered(from, &frame),
                 }
                 let (offset, len) = (data.offset.checked_add(count)?, data.len - count);
