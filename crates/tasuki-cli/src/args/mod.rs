@@ -10,6 +10,7 @@ mod discover;
 mod drain;
 mod help;
 mod info;
+mod install;
 mod lab;
 mod overwrite;
 mod rate;
@@ -34,6 +35,7 @@ pub use self::cluster::{ClusterCommand, ClusterNew};
 pub use self::discover::DiscoverArgs;
 pub use self::drain::{BenchDrain, BenchRates, Packets};
 pub use self::info::InfoArgs;
+pub use self::install::{InstallArgs, SshArgs};
 pub use self::lab::{FaultArgs, LabCommand, LabUp};
 pub use self::rate::rate;
 pub use self::receivers::ReceiversArgs;
@@ -125,6 +127,8 @@ pub enum Command {
         /// The NICs
         nics: Vec<String>,
     },
+    /// Put Tasuki on hosts that ssh reaches, or take it away again
+    Install(Box<InstallArgs>),
     /// A cluster on this one machine: hosts as namespaces, cables and switches of a given rate
     #[command(subcommand)]
     Lab(LabCommand),
