@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::{
     io::{stdin, stdout},
     process::ExitCode,
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use tasuki_cluster::{Cluster, End, HostId, NicId};
 use tasuki_discover::{Description, Discoverer, Finding, Options, describe, ssh_hosts};
@@ -52,7 +52,9 @@ pub fn run(arguments: &DiscoverArgs) -> Result<ExitCode, Failure> {
     // SAFETY: ignoring a signal installs no handler. It is ignored because a host whose agent has ended is
     // reported, and must not end the discovery.
     unsafe { signal(Signal::SIGPIPE, SigHandler::SigIgn) }?;
-    let found = discover(arguments)?;
+    let fleet = fleet_of(arguments)?;
+    let DiscoverArgs { name, time, wait, include, .. } = arguments;
+    let found = discover(&fleet, &Search { name, time: *time, wait: *wait, include })?;
     // A file is written only if it can be used. What was found is shown in any case.
     let checked = Cluster::parse(&found.text, None);
     if arguments.json {
@@ -74,17 +76,29 @@ pub fn run(arguments: &DiscoverArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn discover(arguments: &DiscoverArgs) -> Result<Description, Failure> {
-    let fleet = fleet_of(arguments)?;
-    let include = arguments.include.iter().map(|text| match text.split_once(':') {
+/// What is looked for.
+pub struct Search<'a> {
+    /// Name of the cluster.
+    pub name: &'a str,
+    /// How long NICs say hello and listen.
+    pub time: Duration,
+    /// How long hosts may take to answer.
+    pub wait: Duration,
+    /// NICs that take part although they would be left alone, as `[HOST:]NIC`.
+    pub include: &'a [String],
+}
+
+/// Finds out how the hosts of a fleet are cabled.
+pub fn discover(fleet: &Fleet, search: &Search<'_>) -> Result<Description, Failure> {
+    let include = search.include.iter().map(|text| match text.split_once(':') {
         Some((host, nic)) => (Some(host.to_owned()), nic.to_owned()),
         None => (None, text.clone()),
     });
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64);
     let options = Options {
         run: now ^ u64::from(std::process::id()).rotate_left(48),
-        time: arguments.time,
-        wait: arguments.wait,
+        time: search.time,
+        wait: search.wait,
         include: include.collect(),
     };
     let bar = percent_bar(PARTS as u64).with_prefix("discover");
@@ -92,13 +106,13 @@ fn discover(arguments: &DiscoverArgs) -> Result<Description, Failure> {
         bar.set_position((done * PARTS) as u64);
         bar.set_message(what.to_owned());
     };
-    let discovered = Discoverer::new(&fleet, &options, &mut progress).run();
+    let discovered = Discoverer::new(fleet, &options, &mut progress).run();
     bar.finish_and_clear();
-    let management = |host: usize| match &fleet {
+    let management = |host: usize| match fleet {
         Fleet::Ssh(hosts) => hosts.cluster.host_of(HostId(host)).management.clone(),
         Fleet::Local | Fleet::Lab(_) => None,
     };
-    Ok(describe(&arguments.name, &discovered?, management))
+    Ok(describe(search.name, &discovered?, management))
 }
 
 fn fleet_of(arguments: &DiscoverArgs) -> Result<Fleet, Failure> {
@@ -113,7 +127,8 @@ fn fleet_of(arguments: &DiscoverArgs) -> Result<Fleet, Failure> {
     Ok(Fleet::Ssh(Box::new(SshHosts::through(cluster, ssh, tasuki))))
 }
 
-fn show(found: &Description) {
+/// Prints what was found: NICs, the cabling list, and what is odd.
+pub fn show(found: &Description) {
     let cluster = &found.cluster;
     let mut rows = table(["host", "NIC", "rate", "MTU", "cable to"]);
     for (number, host) in cluster.hosts.iter().enumerate() {

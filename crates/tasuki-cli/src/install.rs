@@ -52,7 +52,13 @@ pub fn install(
 
 /// Takes away what `install` has put on hosts.
 pub fn remove(hosts: &[String], place: Place, ssh: &SshArgs) -> Result<Vec<HostReport>, Failure> {
-    with(hosts, place, ssh, false, Installer::remove)
+    with(hosts, place, ssh, false, |installer| installer.remove())
+}
+
+/// Takes away what `install` has put on the hosts of a fleet.
+pub fn remove_from(fleet: &Fleet, place: Place, ssh: &SshArgs) -> Vec<HostReport> {
+    let names: Vec<String> = (0..fleet.len()).map(|host| fleet.name(host)).collect();
+    on(fleet, &names, place, ssh.sudo, false, |installer| installer.remove())
 }
 
 fn with(
@@ -64,20 +70,23 @@ fn with(
 ) -> Result<Vec<HostReport>, Failure> {
     let cluster = ssh_hosts("hosts", hosts)?;
     let fleet = Fleet::Ssh(Box::new(SshHosts::through(cluster, ssh.command()?, vec!["tasuki".into()])));
+    Ok(on(&fleet, hosts, place, ssh.sudo, force, work))
+}
+
+fn on(
+    fleet: &Fleet,
+    hosts: &[String],
+    place: Place,
+    sudo: bool,
+    force: bool,
+    work: impl FnOnce(&Installer<'_>) -> Vec<HostReport>,
+) -> Vec<HostReport> {
     let bar = progress_bar(hosts.len() as u64).with_prefix("install");
     let progress = |step: Step<'_>| tell(&bar, step);
-    let sudo = ssh.sudo;
-    let reports = work(&Installer {
-        fleet: &fleet,
-        names: hosts,
-        place,
-        version: VERSION,
-        sudo,
-        force,
-        progress: &progress,
-    });
+    let reports =
+        work(&Installer { fleet, names: hosts, place, version: VERSION, sudo, force, progress: &progress });
     bar.finish_and_clear();
-    Ok(reports)
+    reports
 }
 
 fn tell(bar: &ProgressBar, step: Step<'_>) {
@@ -121,7 +130,8 @@ fn word(outcome: Outcome) -> &'static str {
     }
 }
 
-fn code(reports: &[HostReport]) -> ExitCode {
+/// The exit code: whether all hosts have what was asked for.
+pub fn code(reports: &[HostReport]) -> ExitCode {
     match reports.iter().any(|report| report.outcome == Outcome::Failed) {
         true => ExitCode::FAILURE,
         false => ExitCode::SUCCESS,

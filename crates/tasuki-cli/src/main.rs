@@ -27,6 +27,7 @@ mod terminal;
 mod topo;
 mod transport;
 mod tune;
+mod up;
 mod watch;
 
 use args::{Command, Tasuki};
@@ -74,6 +75,8 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::DiscoverAgent => discover::agent(),
         Command::DiscoverGuard { nics } => discover::guard(&nics),
         Command::Install(arguments) => install::run(&arguments),
+        Command::Up(arguments) => up::up(&arguments),
+        Command::Down(arguments) => up::down(&arguments),
         Command::Lab(command) => lab::run(command),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),

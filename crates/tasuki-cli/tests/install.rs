@@ -68,7 +68,9 @@ fn hosts_get_it_and_are_as_before_when_it_is_taken_away() {
         .collect();
     let installed = |before| (Some("installed"), before, Some(own.as_str()));
     assert_eq!(all, [installed(Some("0.0.9")), installed(None)], "{done:#?}");
-    assert!(done[0]["note"].as_str().is_some_and(|note| note.contains("--remote /run/opt/tasuki/bin/tasuki")));
+    assert!(
+        done[0]["note"].as_str().is_some_and(|note| note.contains("--remote /run/opt/tasuki/bin/tasuki"))
+    );
     // It runs there, and finds its provider below its own prefix.
     for host in ["n2", "n3"] {
         let said = hosts.lab.run(host, &["/run/opt/tasuki/bin/tasuki", "--version"]);
@@ -101,7 +103,8 @@ fn an_installation_that_is_killed_at_any_command_can_be_taken_back() {
     let argv = [BOTH[0], "--prefix", PREFIX, "--json"];
     // A command that kills the shell which runs it, in the place of the one that the script calls: it is the
     // script's own child, so its parent is the script.
-    for (command, call) in [("tar", 1), ("sort", 1), ("cp", 1), ("cp", 2), ("mv", 1), ("mv", 2), ("mv", 4), ("rm", 1)]
+    for (command, call) in
+        [("tar", 1), ("sort", 1), ("cp", 1), ("cp", 2), ("mv", 1), ("mv", 2), ("mv", 4), ("rm", 1)]
     {
         let trap = format!(
             "mkdir -p /run/trap && cd /run/trap && rm -f * && printf '#!/bin/sh\\necho x >> /run/trap/calls\\n[ \
@@ -109,10 +112,7 @@ fn an_installation_that_is_killed_at_any_command_can_be_taken_back() {
              && chmod +x {command} && mount --bind {command} /usr/bin/{command} 2>/dev/null || true"
         );
         // The program itself is needed below its other name.
-        let trap = trap.replace(
-            &format!("exec /usr/bin/{command} "),
-            &format!("exec /run/real/{command} "),
-        );
+        let trap = trap.replace(&format!("exec /usr/bin/{command} "), &format!("exec /run/real/{command} "));
         hosts.lab.sh("n2", &format!("mkdir -p /run/real && cp /usr/bin/{command} /run/real/ && {trap}"));
         let cut = reports(&mut hosts.install(&argv));
         hosts.lab.sh("n2", &format!("umount /usr/bin/{command} && /usr/bin/rm -rf /run/trap /run/real"));
@@ -141,7 +141,12 @@ fn the_first_error_says_host_cause_and_remedy() {
     // A name that is mistyped, beside a host that gets it all the same.
     refused(
         &["root@n9.invalid", BOTH[1], "--prefix", PREFIX],
-        &["root@n9.invalid: it does not answer", "try `ssh root@n9.invalid true`", "~/.ssh/config", "installed"],
+        &[
+            "root@n9.invalid: it does not answer",
+            "try `ssh root@n9.invalid true`",
+            "~/.ssh/config",
+            "installed",
+        ],
     );
     // Nothing listens there.
     refused(&["root@198.18.0.77", "--prefix", PREFIX], &["root@198.18.0.77: it does not answer"]);

@@ -99,7 +99,9 @@ impl Answer {
         let plain = |why: String| (why, None);
         let (why, remedy) = match (&self.output, &self.ssh) {
             (Err(error), _) => plain(format!("cannot run {}: {error}", self.program)),
-            (Ok(output), Some(target)) if output.code == Some(NOT_REACHED) => not_reached(target, self.has_file, output),
+            (Ok(output), Some(target)) if output.code == Some(NOT_REACHED) => {
+                not_reached(target, self.has_file, output)
+            }
             (Ok(output), Some(_)) if output.code == Some(NOT_FOUND) && self.runs_tasuki => not_found(output),
             (Ok(output), Some(_)) => plain(failure(output).trim_end_matches('.').into()),
             (Ok(output), None) => plain(failure(output)),

@@ -7,8 +7,7 @@ use tasuki_fleet::{Fleet, HostError, Task, for_each_host};
 /// What runs on a host.
 const SCRIPT: &str = include_str!("host.sh");
 /// Runs the script that is its name, as root: by sudo where the user is another.
-const AS_ROOT: &str =
-    r#"[ "$(id -u)" = 0 ] || exec sudo -n sh -c "$0" "$@"; exec sh -c "$0" "$@""#;
+const AS_ROOT: &str = r#"[ "$(id -u)" = 0 ] || exec sudo -n sh -c "$0" "$@"; exec sh -c "$0" "$@""#;
 /// How long a host may take to say how it is: time to log in.
 const ASK: Duration = Duration::from_secs(30);
 /// How long a host may take to be sent its files (tens of megabytes) and to put them in place.

@@ -143,7 +143,7 @@ fn apply_options(arguments: &ApplyArgs) -> ApplyOptions {
 }
 
 /// Shows a progress bar for each thing that all hosts are asked for.
-fn progress() -> impl Fn(Step<'_>) + Sync {
+pub fn progress() -> impl Fn(Step<'_>) + Sync {
     let bar = Mutex::new(progress_bar(0));
     move |step| {
         let mut bar = bar.lock().unwrap_or_else(PoisonError::into_inner);

@@ -53,7 +53,7 @@ pub struct DiscoverArgs {
 }
 
 /// A name of a cluster that can be in a file.
-fn cluster_name(text: &str) -> Result<String, String> {
+pub fn cluster_name(text: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let begins_well = text.starts_with(|c: char| c.is_ascii_alphanumeric());
     if begins_well && text.len() <= 40 && text.chars().all(is_plain) {
