@@ -5,7 +5,8 @@ mod support;
 use std::process::Command;
 use support::{TestLab, ok, skip_without_root, ssh::Ssh, text};
 
-const TASUKI: &str = "/run/tasuki/bin/tasuki";
+/// The program as it was built: hosts of a lab see this machine's files.
+const TASUKI: &str = env!("CARGO_BIN_EXE_tasuki");
 /// A folder that every host of a lab has for itself.
 const PREFIX: &str = "/run/opt/tasuki";
 /// Everything below a folder: names, kinds, rights, owners, contents.
@@ -101,19 +102,21 @@ fn an_installation_that_is_killed_at_any_command_can_be_taken_back() {
     hosts.lab.sh("n2", "mkdir -p /run/opt/tasuki/bin && echo old > /run/opt/tasuki/bin/tasuki");
     let before = hosts.look();
     let argv = [BOTH[0], "--prefix", PREFIX, "--json"];
-    // A command that kills the shell which runs it, in the place of the one that the script calls: it is the
-    // script's own child, so its parent is the script.
-    for (command, call) in
-        [("tar", 1), ("sort", 1), ("cp", 1), ("cp", 2), ("mv", 1), ("mv", 2), ("mv", 4), ("rm", 1)]
-    {
+    // In the place of a command that the script calls stands one that kills the script first. A login's own
+    // shell may call the same commands: it is no `sh`.
+    let calls = [("tar", 1), ("sort", 1), ("cp", 1), ("cp", 2), ("mv", 1), ("mv", 2), ("mv", 4), ("rm", 1)];
+    for (command, call) in calls {
         let trap = format!(
-            "mkdir -p /run/trap && cd /run/trap && rm -f * && printf '#!/bin/sh\\necho x >> /run/trap/calls\\n[ \
-             $(wc -l < /run/trap/calls) != {call} ] || kill -9 $PPID\\nexec /usr/bin/{command} \"$@\"\\n' > {command} \
-             && chmod +x {command} && mount --bind {command} /usr/bin/{command} 2>/dev/null || true"
+            "mkdir -p /run/real /run/trap && cp /usr/bin/{command} /run/real/ && cat > /run/trap/{command} && chmod +x \
+             /run/trap/{command} && mount --bind /run/trap/{command} /usr/bin/{command}"
         );
-        // The program itself is needed below its other name.
-        let trap = trap.replace(&format!("exec /usr/bin/{command} "), &format!("exec /run/real/{command} "));
-        hosts.lab.sh("n2", &format!("mkdir -p /run/real && cp /usr/bin/{command} /run/real/ && {trap}"));
+        let script = format!(
+            "#!/bin/sh\nread -r name < /proc/$PPID/comm\nif [ $name = sh ]; then\n    echo x >> \
+             /run/trap/calls\n    [ $(wc -l < /run/trap/calls) != {call} ] || kill -9 $PPID\nfi\nexec \
+             /run/real/{command} \"$@\"\n"
+        );
+        let trap = format!("printf %s {} | ({trap})", tasuki_process::quote(script.as_ref()));
+        hosts.lab.sh("n2", &trap);
         let cut = reports(&mut hosts.install(&argv));
         hosts.lab.sh("n2", &format!("umount /usr/bin/{command} && /usr/bin/rm -rf /run/trap /run/real"));
         assert_eq!(cut[0]["outcome"], "failed", "{command} {call}: {cut:#?}");

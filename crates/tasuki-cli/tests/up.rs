@@ -12,7 +12,8 @@ use support::{
     state, tasuki, text,
 };
 
-const TASUKI: &str = "/run/tasuki/bin/tasuki";
+/// The program as it was built: hosts of a lab see this machine's files.
+const TASUKI: &str = env!("CARGO_BIN_EXE_tasuki");
 /// A folder that every host of a lab has for itself.
 const PREFIX: &str = "/run/opt/tasuki";
 const INSTALLED: &str = "/run/opt/tasuki/bin/tasuki";
