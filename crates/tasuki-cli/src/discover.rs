@@ -3,7 +3,7 @@
 use crate::{
     args::DiscoverArgs,
     failure::Failure,
-    terminal::{percent_bar, print_json, table},
+    terminal::{paragraph, percent_bar, print_json, table},
 };
 use nix::sys::signal::{SigHandler, Signal, signal};
 use serde::Serialize;
@@ -13,9 +13,10 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use tasuki_cluster::{Cluster, End, HostId, NicId};
-use tasuki_discover::{Description, Discoverer, Finding, Options, describe, ssh_hosts};
+use tasuki_discover::{Description, Discoverer, Finding, Options, describe, patch, revised, ssh_hosts};
 use tasuki_fleet::{Fleet, LabHosts, SshHosts};
-use tasuki_plan::{cabling_list, write_file};
+use tasuki_plan::{advice, cabling_list, picture::draw_cluster, write_file};
+use tasuki_topo::Network;
 
 /// Steps of the progress bar.
 const PARTS: f64 = 1000.0;
@@ -38,42 +39,94 @@ pub fn guard(names: &[String]) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Exit code where a file differs from what was found, as of diff(1).
+const DIFFERENT: u8 = 1;
+
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Shown<'a> {
     cluster: &'a Cluster,
     findings: &'a [Finding],
     file: &'a str,
+    /// What changes in the file that is there; empty: nothing.
+    patch: Option<&'a str>,
+    advice: Option<&'a str>,
 }
 
 /// Runs the command.
 pub fn run(arguments: &DiscoverArgs) -> Result<ExitCode, Failure> {
-    arguments.overwrite.check(arguments.output.as_deref())?;
+    arguments.overwrite.check(arguments.picture.as_deref())?;
+    let known = known_file(arguments)?;
     // SAFETY: ignoring a signal installs no handler. It is ignored because a host whose agent has ended is
     // reported, and must not end the discovery.
     unsafe { signal(Signal::SIGPIPE, SigHandler::SigIgn) }?;
     let fleet = fleet_of(arguments)?;
     let DiscoverArgs { name, time, wait, include, .. } = arguments;
     let found = discover(&fleet, &Search { name, time: *time, wait: *wait, include })?;
+    let text = match &known {
+        Some((_, known)) => found.text_of(&revised(known, &found)),
+        None => found.text.clone(),
+    };
+    let change = known.as_ref().zip(arguments.output.as_deref());
+    let change = change.map(|((old, _), file)| patch(&file.display().to_string(), old, &text));
     // A file is written only if it can be used. What was found is shown in any case.
-    let checked = Cluster::parse(&found.text, None);
+    let checked = Cluster::parse(&text, None);
+    let advice = advice(&found.cluster).ok().flatten();
     if arguments.json {
-        print_json(&Shown { cluster: &found.cluster, findings: &found.findings, file: &found.text })?;
+        let (cluster, findings) = (&found.cluster, found.findings.as_slice());
+        let (patch, advice) = (change.as_deref(), advice.as_deref());
+        print_json(&Shown { cluster, findings, file: &text, patch, advice })?;
     } else {
         show(&found);
+        if let Some(advice) = &advice {
+            println!("\n{}", paragraph(advice, 0));
+        }
     }
     checked.map_err(|error| Failure::new(format!("no cluster file follows from this: {error}")))?;
     if found.cluster.cables.is_empty() {
         return Err(Failure::new("no cable between hosts was found, so no cluster file was written"));
     }
-    if let Some(path) = &arguments.output {
-        write_file(path, &found.text)?;
-        if !arguments.json {
-            let lab = arguments.lab.as_ref().map_or(String::new(), |lab| format!(" --lab {lab}"));
-            println!("\nWritten to {0}; what it would set up: tasuki diff{lab} {0}", path.display());
-        }
+    if let Some(file) = &arguments.picture {
+        write_file(file, &draw_cluster(&Network::from_cluster(&found.cluster)?, &found.cluster, &[])?)?;
     }
+    let Some(path) = &arguments.output else { return Ok(ExitCode::SUCCESS) };
+    let say = |text: String| {
+        if !arguments.json {
+            println!("\n{text}");
+        }
+    };
+    match change {
+        Some(change) if change.is_empty() => {
+            say(format!("{} describes what was found", path.display()));
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(change) if !arguments.write => {
+            say(format!("{change}\n--write changes the file so; --force writes it anew"));
+            return Ok(ExitCode::from(DIFFERENT));
+        }
+        _ => write_file(path, &text)?,
+    }
+    let lab = arguments.lab.as_ref().map_or(String::new(), |lab| format!(" --lab {lab}"));
+    say(format!("Written to {0}; what it would set up: tasuki diff{lab} {0}", path.display()));
     Ok(ExitCode::SUCCESS)
+}
+
+/// The cluster file that is there, with its text, unless it is to be written anew. Commands ask before they
+/// begin, so that a discovery is not in vain.
+fn known_file(arguments: &DiscoverArgs) -> Result<Option<(String, Cluster)>, Failure> {
+    let Some(path) = arguments.output.as_deref().filter(|path| path.is_file()) else { return Ok(None) };
+    if arguments.overwrite.force {
+        return Ok(None);
+    }
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+    let known = Cluster::parse(&text, Some(path)).map_err(|error| {
+        Failure::new(format!(
+            "{} is there already, and is no cluster file: {error}; --force writes over it",
+            path.display()
+        ))
+    })?;
+    Ok(Some((text, known)))
 }
 
 /// What is looked for.

@@ -151,7 +151,7 @@ fn what_was_done_is_taken_back_unless_it_ends_well() {
     failed(
         &hosts.run(&["--yes"]),
         1,
-        &["describes other cables; --force writes over it", "nothing was set up"],
+        &["describes other cables", "--force writes over it", "nothing was set up"],
     );
     fs::write(&file, found).expect("writes");
 

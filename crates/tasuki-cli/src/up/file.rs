@@ -37,8 +37,8 @@ pub fn settle(
         }
         if !force {
             return Err(Failure::new(format!(
-                "{shown} is there already and describes other cables; --force writes over it, --output FILE \
-                 writes another one; nothing was set up"
+                "{shown} is there already and describes other cables; `tasuki discover` with --output {shown} \
+                 shows what differs, --force writes over it; nothing was set up"
             )));
         }
     }

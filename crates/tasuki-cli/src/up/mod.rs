@@ -251,7 +251,7 @@ pub fn down(arguments: &DownArgs) -> Result<ExitCode, Failure> {
         }
     };
     let reports = restore(&fleet, &HostOptions::default(), &apply::progress());
-    let form = if arguments.json { Form::Json } else { Form::Short };
+    let form = if arguments.json { Form::Json } else { Form::Brief };
     apply::reports(&reports, "restored", Mode::Change, form)?;
     let is_well = reports.iter().all(|report| report.problems.is_empty());
     if !arguments.remove {

@@ -72,7 +72,7 @@ impl<'a> Terminal<'a> {
     fn reports(&self, reports: &[Report], verb: &str, mode: Mode) {
         if !self.quiet {
             // Only JSON can fail to be printed.
-            let _ = apply::reports(reports, verb, mode, Form::Short);
+            let _ = apply::reports(reports, verb, mode, Form::Brief);
         }
     }
 }
