@@ -104,7 +104,7 @@ fn an_installation_that_is_killed_at_any_command_can_be_taken_back() {
     let argv = [BOTH[0], "--prefix", PREFIX, "--json"];
     // In the place of a command that the script calls stands one that kills the script first. A login's own
     // shell may call the same commands: it is no `sh`.
-    let calls = [("tar", 1), ("sort", 1), ("cp", 1), ("cp", 2), ("mv", 1), ("mv", 2), ("mv", 4), ("rm", 1)];
+    let calls = [("mkdir", 1), ("mkdir", 2), ("tar", 1), ("sort", 1), ("cp", 1), ("mv", 1), ("mv", 2), ("mv", 4), ("rm", 1)];
     for (command, call) in calls {
         let trap = format!(
             "mkdir -p /run/real /run/trap && cp /usr/bin/{command} /run/real/ && cat > /run/trap/{command} && chmod +x \
@@ -118,7 +118,7 @@ fn an_installation_that_is_killed_at_any_command_can_be_taken_back() {
         let trap = format!("printf %s {} | ({trap})", tasuki_process::quote(script.as_ref()));
         hosts.lab.sh("n2", &trap);
         let cut = reports(&mut hosts.install(&argv));
-        hosts.lab.sh("n2", &format!("umount /usr/bin/{command} && /usr/bin/rm -rf /run/trap /run/real"));
+        hosts.lab.sh("n2", &format!("umount -l /usr/bin/{command} && /usr/bin/rm -rf /run/trap /run/real"));
         assert_eq!(cut[0]["outcome"], "failed", "{command} {call}: {cut:#?}");
         let removed = reports(&mut hosts.install(&[&argv[..], &["--remove"]].concat()));
         assert_ne!(removed[0]["outcome"], "failed", "{command} {call}: {removed:#?}");

@@ -1,6 +1,7 @@
 # What happens on a host: sh -c THIS tasuki-install VERB PREFIX [VERSION]. An empty PREFIX is the user's own
 # ~/.local. What is to be installed comes on standard input. Answers are lines KEY=VALUE; `error` and `remedy`
-# say what failed, and then the host is as it was. Debian's sh, tar, gzip and coreutils are all that is needed.
+# say what failed, and then the host is as it was. Debian's sh, tar, gzip and coreutils are all that is
+# needed.
 #
 # $record, below what is installed, makes it possible to take everything back: `list` has a line "folder PATH"
 # for each folder that was made and "file NAME" for each file that was put below PREFIX; `before/NAME` is the
@@ -79,6 +80,9 @@ lock() {
 	folder=$own
 	while :; do
 		other=$folder/.tasuki-install
+		for left in "$other.$here."*; do
+			[ ! -d "$left" ] || kill -0 "${left##*.}" 2>/dev/null || rm -rf "$left"
+		done
 		if [ -d "$other" ]; then
 			by=$(cat "$other/by" 2>/dev/null || echo "an installation")
 			case $by in
@@ -97,13 +101,17 @@ lock() {
 	[ -w "$base" ] || fail "$(id -un) may not write below $base" \
 		"log in as root, become root with --sudo, or install below the user's home with --user"
 	stage=$base/.tasuki-install
-	if ! said=$(mkdir "$stage" 2>&1); then
+	# The lock says whose it is from the moment on that it is there.
+	mine=$stage.$here.$$
+	said=$(mkdir "$mine" 2>&1) ||
+		fail "cannot write below $base: $said" "install below another folder with --prefix"
+	echo "$here $$" >"$mine/by"
+	if ! said=$(mv -T "$mine" "$stage" 2>&1); then
+		rm -rf "$mine"
 		[ -d "$stage" ] || fail "cannot write below $base: $said" "install below another folder with --prefix"
 		# Another one was faster.
 		lock
-		return
 	fi
-	echo "$here $$" >"$stage/by"
 }
 
 probe() {
@@ -190,7 +198,8 @@ put_package() {
 		# What was not installed before is taken away again.
 		[ -n "$before" ] || dpkg --purge tasuki >/dev/null 2>&1 || true
 		rm -rf "$file"
-		fail "dpkg refuses the package: $said" "try \`apt-get install ./PACKAGE\` there, which fetches what it needs"
+		fail "dpkg refuses the package: $said" \
+			"try \`apt-get install ./PACKAGE\` there, which fetches what it needs"
 	}
 	rm -rf "$file"
 	if [ -z "$before" ]; then
@@ -201,7 +210,8 @@ put_package() {
 }
 
 take_package() {
-	said=$(dpkg --purge tasuki 2>&1) || fail "dpkg does not remove the package: $said" "look at \`dpkg -s tasuki\`"
+	said=$(dpkg --purge tasuki 2>&1) ||
+		fail "dpkg does not remove the package: $said" "look at \`dpkg -s tasuki\`"
 	rm -f /var/lib/tasuki/installed-package
 	rmdir /var/lib/tasuki 2>/dev/null || true
 	echo "removed=yes"
