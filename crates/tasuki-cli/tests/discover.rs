@@ -106,9 +106,13 @@ fn one_machine_alone_says_what_its_nics_hear() {
     let output = lab.exec("n1", &[TASUKI, "discover", "--local", "--time", "1s"]).output().expect("runs");
     let said = text(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    for word in ["eth1", "eth2", "nobody", "no cable between hosts was found"] {
-        assert!(said.contains(word), "{word:?} is not in: {said}");
+    // Whether the machines at the other ends happen to send something is chance.
+    for nic in ["n1:eth1", "n1:eth2"] {
+        let heard = ["has a carrier, and nobody was heard", "hears machines that are not in the list"];
+        let is_told = heard.iter().any(|words| said.contains(&format!("{nic} {words}")));
+        assert!(is_told, "{nic}: {said}");
     }
+    assert!(said.contains("no cable between hosts was found"), "{said}");
 }
 
 #[test]

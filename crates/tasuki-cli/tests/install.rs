@@ -104,7 +104,17 @@ fn an_installation_that_is_killed_at_any_command_can_be_taken_back() {
     let argv = [BOTH[0], "--prefix", PREFIX, "--json"];
     // In the place of a command that the script calls stands one that kills the script first. A login's own
     // shell may call the same commands: it is no `sh`.
-    let calls = [("mkdir", 1), ("mkdir", 2), ("tar", 1), ("sort", 1), ("cp", 1), ("mv", 1), ("mv", 2), ("mv", 4), ("rm", 1)];
+    let calls = [
+        ("mkdir", 1),
+        ("mkdir", 2),
+        ("tar", 1),
+        ("sort", 1),
+        ("cp", 1),
+        ("mv", 1),
+        ("mv", 2),
+        ("mv", 4),
+        ("rm", 1),
+    ];
     for (command, call) in calls {
         let trap = format!(
             "mkdir -p /run/real /run/trap && cp /usr/bin/{command} /run/real/ && cat > /run/trap/{command} && chmod +x \
