@@ -1,7 +1,7 @@
 //! The inside of an endpoint: the engine behind its lock, and what threads tell each other beside the lock.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Instant;
 
 use crate::biased_lock::{BiasedLock, Guard};
@@ -16,9 +16,8 @@ use crate::wait::yielding::Rest;
 /// What the program's threads and the helper thread share.
 pub(crate) struct Inner {
     pub lock: BiasedLock<Engine>,
-    /// Grows whenever the program makes progress: a copy of what the engine counts, written under its lock.
-    /// (Posting takes nothing in, so it does not count.)
-    pub entries: AtomicU64,
+    /// Grows whenever the program makes progress, also while it posts: see [`Engine::entries`].
+    pub entries: Arc<AtomicU64>,
     /// The program was given nothing when it last made progress.
     pub waits: AtomicBool,
     pub stop: AtomicBool,
@@ -31,9 +30,10 @@ pub(crate) struct Inner {
 impl Inner {
     pub fn new(opened: Opened) -> Inner {
         let Opened { engine, clock, coalesce_watch, processors, sleeper, .. } = opened;
+        let entries = engine.entries();
         Inner {
             lock: BiasedLock::new(engine),
-            entries: AtomicU64::new(0),
+            entries,
             waits: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             sleeper,
@@ -51,7 +51,7 @@ impl Inner {
 
     /// The program makes progress, with the lock that it holds.
     pub fn enter(&self, engine: &mut Engine) {
-        self.entries.store(engine.count_program_call(), Ordering::Relaxed);
+        engine.count_program_call();
     }
 
     /// Offers the processor to others.

@@ -104,7 +104,7 @@ pub(crate) fn open(options: &Options) -> Result<Opened, OpenError> {
     let descriptors = std::iter::once(net.readiness().as_fd()).chain(rendezvous.bulk().map(Bulk::as_fd));
     let sleeper = Sleeper::new(descriptors, net.raw_sockets(), shm.is_open()).map_err(OpenError::Wait)?;
     let processors = Oversubscription::new(options.sender_copies == SenderCopies::Always);
-    let messages = Messages::new(message_config(options), options.pacer());
+    let messages = Messages::new(message_config(options), options.pacer(), clock);
     let owners = (messages, shm, net, rendezvous);
     let mut engine =
         Engine::new(address, clock, owners, WaitPolicy::new(processors.clone()), options.on_failure);

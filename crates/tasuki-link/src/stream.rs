@@ -1,9 +1,9 @@
 //! TCP connections for streams of bulk: bytes straight out of the program's memory and straight into it,
 //! without packets of our own.
 
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{IpAddr, SocketAddr};
-use std::os::fd::AsFd;
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
+use std::net::{IpAddr, Shutdown, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{setsockopt, sockopt};
@@ -119,6 +119,41 @@ impl Stream {
             Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
             received => later(received),
         }
+    }
+
+    /// As [`Stream::send`], of bytes that lie in several places.
+    pub fn send_vectored(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+        later((&self.socket).write_vectored(pieces))
+    }
+
+    /// As [`Stream::receive`], into several places, one behind the other.
+    pub fn receive_vectored(&self, pieces: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        if pieces.iter().all(|piece| piece.is_empty()) {
+            return Ok(0);
+        }
+        match (&self.socket).read_vectored(pieces) {
+            Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
+            received => later(received),
+        }
+    }
+
+    /// Bytes that were sent and that the other side's kernel has not acknowledged (tcp(7), `SIOCOUTQ`).
+    /// Asking takes no lock of the socket.
+    pub fn unacknowledged(&self) -> io::Result<u64> {
+        let mut count: libc::c_int = 0;
+        // SAFETY: `count` lives through the call, and the kernel writes an `int` there.
+        match unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut count) } {
+            0 => Ok(count.max(0) as u64),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Ends the stream in both directions: from now on the kernel acknowledges nothing more that arrives
+    /// (`tcp_rcv_state_process` of the kernel answers it with a reset). What it has acknowledged before can
+    /// still be received.
+    pub fn shut_down(&self) {
+        // It fails if the stream is over already, which is as good.
+        let _ = self.socket.shutdown(Shutdown::Both);
     }
 
     /// Whether there is enough room for a call of [`Stream::send`] to be worthwhile. Asking takes no lock of

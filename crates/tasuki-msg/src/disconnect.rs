@@ -111,6 +111,7 @@ impl<C: Controller> Endpoint<C> {
         let Some(peer) = self.peers.get_mut(id) else { return };
         let never = peer.rx.in_flight;
         self.in_flight -= never;
+        self.early_missing -= peer.rx.early_missing;
         let mut credit = peer.rx.credit;
         self.pool.held -= credit.unspent();
         credit.granted -= credit.unspent();

@@ -84,6 +84,8 @@ pub struct Endpoint<C = Window> {
     /// Peers with messages that want grants, in the order of their turns.
     pub(crate) ring: VecDeque<PeerId>,
     pub(crate) in_flight: u64,
+    /// Bytes of early parts of messages that are known and have not arrived, of all peers.
+    pub(crate) early_missing: u64,
     pub(crate) ready: VecDeque<PeerId>,
     pub(crate) actions: VecDeque<Action>,
     pub(crate) epoch: Epoch,
@@ -117,6 +119,7 @@ impl<C: Controller> Endpoint<C> {
             starved: VecDeque::new(),
             ring: VecDeque::new(),
             in_flight: 0,
+            early_missing: 0,
             ready: VecDeque::new(),
             actions: VecDeque::new(),
             epoch: Epoch(0),

@@ -120,6 +120,8 @@ impl<C: Controller> Endpoint<C> {
         }
         peer.rx.credit.spent += cost;
         peer.rx.messages += 1;
+        peer.rx.early_missing += early;
+        self.early_missing += early;
         let key = self.incoming.insert(Incoming {
             peer: from,
             seq,
@@ -230,6 +232,10 @@ impl<C: Controller> Endpoint<C> {
         }
         let Some(message) = self.incoming.get_mut(key) else { return Placement::NOTHING };
         message.early_arrived += len;
+        self.early_missing -= len;
+        if let Some(peer) = self.peers.get_mut(message.peer) {
+            peer.rx.early_missing -= len;
+        }
         let matched = matches!(message.state, State::Receiving | State::Draining);
         let placement = if matched && message.buffer.is_none() {
             self.place_in_recv(key, offset, len)

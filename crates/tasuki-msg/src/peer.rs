@@ -52,6 +52,8 @@ pub(crate) struct TxState {
     pub starts_in_row: u32,
     /// When paced bulk may leave again, ns.
     pub pace_at: u64,
+    /// Messages up to this length go whole without a grant, if credit allows, whatever the controller says.
+    pub whole_max: u64,
 }
 
 /// State of what is received from the peer.
@@ -69,6 +71,8 @@ pub(crate) struct RxState {
     pub in_ring: bool,
     /// Bytes granted to the peer that have not arrived.
     pub in_flight: u64,
+    /// Bytes of early parts of messages that are known and have not arrived.
+    pub early_missing: u64,
     /// Number of messages that are matched or discarded and not complete.
     pub busy: usize,
     /// Number of messages in any state.

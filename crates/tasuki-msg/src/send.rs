@@ -55,6 +55,14 @@ impl<C: Controller> Endpoint<C> {
         Ok(SendId(key))
     }
 
+    /// From now on messages to this peer of up to `bytes` go whole without a grant, if credit allows,
+    /// whatever the controller says: the carrier itself bounds what is under way in the network. 0: as the
+    /// controller says.
+    pub fn set_whole_max(&mut self, peer: PeerId, bytes: u64) -> Result<(), UnknownPeer> {
+        self.peers.get_mut(peer).ok_or(UnknownPeer(peer))?.tx.whole_max = bytes;
+        Ok(())
+    }
+
     /// Cancels a send that has not started: returns true, and `SendDone` says `Cancelled`. Returns false if
     /// it is too late; then the send goes on.
     pub fn cancel_send(&mut self, send: SendId) -> bool {
@@ -131,6 +139,8 @@ impl<C: Controller> Endpoint<C> {
         let unanswered = peer.tx.unanswered;
         let wish = if op.len == 0 || op.pace.is_some() {
             0
+        } else if op.len <= peer.tx.whole_max {
+            op.len
         } else {
             let pull = peer.options.pull && op.remote_key.is_some();
             self.controller

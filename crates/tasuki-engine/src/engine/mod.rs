@@ -19,6 +19,9 @@ mod post;
 mod routes;
 mod stats;
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
 use tasuki_proto::Time;
 use tasuki_tuning::engine;
 
@@ -76,6 +79,10 @@ pub(crate) struct Engine {
     page: Page,
     phase: Phase,
     activity: Activity,
+    /// A copy of how often the program has made progress, which the helper thread reads.
+    entries: Arc<AtomicU64>,
+    /// When everything was last polled.
+    polled: Time,
     /// The last [`Engine::settle`] left nothing that could be done at once.
     settled: bool,
     /// Nothing but memory need be polled, as long as the wait policy and the UDP sockets permit: see
@@ -108,6 +115,8 @@ impl Engine {
             page: Page::default(),
             phase: Phase::Open,
             activity: Activity::default(),
+            entries: Arc::default(),
+            polled: Time(0),
             settled: false,
             quiet: false,
             on_failure,
@@ -124,20 +133,6 @@ impl Engine {
     /// The program may not post any more.
     fn is_closing(&self) -> bool {
         self.phase != Phase::Open
-    }
-}
-
-/// Progress.
-impl Engine {
-    /// The program makes progress. Gives how often it has done so.
-    pub fn count_program_call(&mut self) -> u64 {
-        self.activity.program += 1;
-        self.activity.program
-    }
-
-    fn invite_to_streams(&mut self, now: Time) {
-        let mut cx = Context { messages: &mut self.messages, peers: &self.peers, net: &self.net, now };
-        self.rendezvous.invite(&mut cx);
     }
 }
 
@@ -195,6 +190,10 @@ impl Engine {
     /// Sends the packets that the packet layer has. True if there was one.
     fn transmit(&mut self, now: Time) -> bool {
         let sent = self.net.transmit(&mut self.messages, &mut self.peers, now);
+        if self.messages.has_pushes() {
+            let mut cx = Context { messages: &mut self.messages, peers: &self.peers, net: &self.net, now };
+            self.rendezvous.push(&mut cx);
+        }
         // A connection may end when it is asked for its next packet.
         if self.net.has_events() {
             self.hear_net_events(now);
@@ -238,6 +237,7 @@ impl Engine {
             }
             Duty::SendEnded(..) | Duty::RecvEnded(..) => {}
             Duty::Parted(peer) => self.part(peer),
+            Duty::Resend(peer) => self.activate(peer, self.now()),
             Duty::Violation(peer, reason) => self.fail_peer(peer, reason),
         }
     }

@@ -1,11 +1,13 @@
 //! Polls of a program that calls again and again: most of them look at shared memory alone, and find nothing
 //! or one message.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tasuki_proto::Time;
 use tasuki_ring::{Found, Peek};
-use tasuki_tuning::wait;
+use tasuki_tuning::{engine, wait};
 
 use super::Engine;
 use crate::api::Completion;
@@ -266,6 +268,35 @@ impl Engine {
     }
 }
 
+/// Progress of the program.
+impl Engine {
+    /// The program makes progress.
+    #[inline(always)]
+    pub fn count_program_call(&mut self) {
+        self.activity.program += 1;
+        self.entries.store(self.activity.program, Ordering::Relaxed);
+    }
+
+    /// How often the program has made progress, for those who do not hold the lock.
+    pub fn entries(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.entries)
+    }
+
+    /// A program that posts one long message after the other takes nothing in for a while; it makes progress
+    /// now and then, so that the helper thread need not.
+    pub(super) fn progress_while_posting(&mut self, now: Time) {
+        if now.since_ns(self.polled) >= engine::POSTING_NS {
+            self.count_program_call();
+            self.progress();
+        }
+    }
+
+    pub(super) fn invite_to_streams(&mut self, now: Time) {
+        let mut cx = Context { messages: &mut self.messages, peers: &self.peers, net: &self.net, now };
+        self.rendezvous.invite(&mut cx);
+    }
+}
+
 /// Polls of everything.
 impl Engine {
     /// Takes in what has arrived, does what follows from it, and sends what may be sent. Never blocks. True
@@ -312,6 +343,7 @@ impl Engine {
     /// next poll that finds nothing, because the program waits for what has come.
     fn poll_everything(&mut self, mut busy: bool, all: bool) -> bool {
         let now = self.now();
+        self.polled = now;
         if self.net.install_opened_lanes(&self.peers, now) {
             self.page.set_lanes(&self.shm, &self.net);
         }
@@ -320,7 +352,7 @@ impl Engine {
         self.net.program_polls(now);
         busy |= self.messages.layer_mut().handle_time(now.0);
         busy |= self.receive_packets(now, busy && !all);
-        if self.rendezvous.is_active() {
+        if self.rendezvous.is_active() || (self.messages.has_streams() && self.looks_at_streams(now)) {
             busy |= self.poll_rendezvous(now);
         }
         if self.shm.has_pending_copies() {
@@ -357,6 +389,11 @@ impl Engine {
             self.hear_net_events(now);
         }
         polled.any
+    }
+
+    /// Whether something is to come by stream, or may come.
+    fn looks_at_streams(&self, now: Time) -> bool {
+        self.messages.awaits_streams() || self.rendezvous.is_look_due(now)
     }
 
     fn poll_rendezvous(&mut self, now: Time) -> bool {

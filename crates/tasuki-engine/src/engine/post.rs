@@ -53,10 +53,12 @@ impl Engine {
             Route::Unknown => self.choose_route(args.peer, self.now()),
         }
         let index = self.begin_send(args, id)?;
-        self.settle(self.now());
+        let now = self.now();
+        self.settle(now);
         let route = self.peers.get(args.peer).map_or(Route::Gone, |record| record.route);
         // SAFETY: as the caller promises.
         unsafe { self.messages.keep_copy(index, args, route) };
+        self.progress_while_posting(now);
         Ok(())
     }
 
@@ -95,6 +97,7 @@ impl Engine {
             tagged: args.tag.is_some(),
             report: args.report,
             reported: false,
+            measured: self.messages.begin_measuring(args.peer, len, route),
             key,
             internal: None,
         };

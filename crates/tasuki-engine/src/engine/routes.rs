@@ -122,7 +122,7 @@ impl Engine {
 
     fn connection_closed(&mut self, peer: Peer) {
         self.peers.unbind_conn(peer);
-        self.rendezvous.forget_connection(peer);
+        self.rendezvous.forget_connection(peer, &mut self.messages);
         if let Some(record) = self.peers.get_mut(peer)
             && matches!(record.route, Route::Net(_))
         {
@@ -192,7 +192,7 @@ impl Engine {
         // The carriers give buffers back before the operations end.
         self.shm.abandon(peer, &mut self.messages);
         self.wait.processors().remove_peer(peer);
-        self.rendezvous.forget_peer(peer);
+        self.rendezvous.forget_peer(peer, &mut self.messages);
         self.net.abort(peer, &mut self.messages, &mut self.peers);
         self.messages.layer_mut().handle_peer_failed(id);
     }

@@ -70,9 +70,13 @@ fn run(inner: &Inner) {
         }
         rounds = rounds.wrapping_add(1);
         away = absence.is_away(activity(inner));
-        // If the lock is taken, its holder makes progress.
-        if away && let Some(mut engine) = inner.lock.visit() {
-            engine.progress_by_helper();
+        if away {
+            // If the lock is taken, the program is there; packets that it has not taken in would wake this
+            // thread again and again.
+            match inner.lock.visit() {
+                Some(mut engine) => engine.progress_by_helper(),
+                None => away = false,
+            }
         }
     }
 }

@@ -39,6 +39,8 @@ pub(crate) enum Duty {
     RecvEnded(Internal, Result<RecvDone, (PeerId, Failure)>, Memory),
     /// The message layer has declared the peer gone: it has said goodbye, or was said goodbye to.
     Parted(Peer),
+    /// A stream owes the peer pieces of messages, which go in packets.
+    Resend(Peer),
     /// The peer broke the protocol.
     Violation(Peer, String),
 }
@@ -109,6 +111,9 @@ impl Messages {
         let (context, peer, tagged) = (send.context, send.peer, send.tagged);
         if let Some(key) = send.key {
             self.keys.remove(key);
+        }
+        if send.measured {
+            self.speeds.end(peer, send.memory.len(), result.is_ok(), self.clock.now());
         }
         if let Memory::Own(buffer) = send.memory {
             self.copied = self.copied.saturating_sub(buffer.len() as u64);

@@ -2,10 +2,19 @@
 
 use std::num::NonZeroU64;
 
-use tasuki_msg::{Frame, PeerId, Placement, RecvDone, Sink};
+use tasuki_msg::{Data, Frame, FrameError, Outlook, Pacer, PeerId, Placement, RecvDone, Sink, Start};
+use tasuki_proto::{Outgoing, Payload};
+use tasuki_tuning::streams;
 
-use super::Messages;
+use super::pushes::{Piece, Push};
+use super::speeds::Speeds;
+use super::{Duty, Messages, PullJob};
+use crate::api::Peer;
 use crate::memory::Memory;
+use crate::peers::Route;
+
+/// Longest piece of a message to a peer to which there is a stream, bytes.
+const WHOLE: NonZeroU64 = NonZeroU64::new(streams::WHOLE_MAX).unwrap();
 
 impl Messages {
     /// A frame has arrived from a peer. Its payload is copied to where the message layer says.
@@ -18,6 +27,10 @@ impl Messages {
             }
             if let Some(done) = self.layer.recv_inline(from, start) {
                 return self.received_whole(&done, payload);
+            }
+            if self.pushes.any_open() && start.early > start.inline {
+                let (offset, len) = (start.inline, start.early - start.inline);
+                self.pushes.announced(from.into(), Data { seq: start.seq, offset, len, early: start.early });
             }
         }
         match self.layer.handle_frame(from, frame) {
@@ -101,5 +114,145 @@ impl Messages {
             // Copies that the message layer asks for come before the next frame may reuse a buffer.
             self.run_actions();
         }
+    }
+
+    /// From now on another process may write to the memory of a receive: its end is held back.
+    pub fn lend(&mut self, user: u64) {
+        self.lent.lend(user);
+    }
+
+    /// The other process has ended: ends that were held back are told.
+    pub fn take_back(&mut self, user: u64) {
+        for end in self.lent.take_back(user) {
+            self.recv_ended(end);
+        }
+    }
+}
+
+/// What streams call, and the packet layer in their stead.
+impl Messages {
+    /// There is a stream to the peer, by which pieces of messages from a length on go, or it is over.
+    pub fn set_stream(&mut self, id: PeerId, push_min: Option<u64>) {
+        if self.pushes.set_stream(id.into(), push_min) {
+            // An error means that the peer was forgotten: then nothing is sent to it.
+            let _ = self.layer.set_whole_max(id, if push_min.is_some() { streams::WHOLE_MAX } else { 0 });
+        }
+    }
+
+    /// What most likely comes next by the peer's stream; each is given once.
+    pub fn next_announced(&mut self, peer: Peer) -> Option<Data> {
+        self.pushes.next_announced(peer)
+    }
+
+    /// A send is posted. True if its speed tells something of the cable to the peer.
+    pub fn begin_measuring(&mut self, peer: Peer, len: u64, route: Route) -> bool {
+        let measured = matches!(route, Route::Net(_)) && Speeds::measures(len) && !self.pushes.any_open();
+        if measured {
+            self.speeds.begin(peer, self.clock.now());
+        }
+        measured
+    }
+
+    /// Whether many messages went to the peer in packets, and at least one at so many bytes per second.
+    pub fn is_fast(&self, peer: Peer, rate: u64) -> bool {
+        self.speeds.is_fast(peer, rate)
+    }
+
+    /// What is to come.
+    #[inline(always)]
+    pub fn outlook(&self) -> Outlook<'_, Pacer> {
+        Outlook(&self.layer)
+    }
+
+    /// Whether there is a stream to any peer.
+    #[inline(always)]
+    pub fn has_streams(&self) -> bool {
+        self.pushes.any_open()
+    }
+
+    /// Whether pieces of messages are to come, perhaps by stream. Costs a load where there is no stream.
+    #[inline(always)]
+    pub fn awaits_streams(&self) -> bool {
+        self.pushes.any_open() && self.outlook().awaited() > 0
+    }
+
+    /// The next frame for the packet layer, with at most `room` bytes. Pieces that go by stream are kept for
+    /// [`Messages::next_push`].
+    pub fn next_frame(&mut self, id: PeerId, room: NonZeroU64) -> Option<Outgoing> {
+        let peer = Peer::from(id);
+        if let Some(owed) = self.pushes.next_owed(peer) {
+            return Some(owed);
+        }
+        // Pieces that go by stream are not cut to what packets like.
+        let room = if self.pushes.is_open(peer) { room.max(WHOLE) } else { room };
+        loop {
+            let transmit = self.layer.poll_transmit(id, room)?;
+            match (transmit.frame, transmit.payload) {
+                (Frame::Data(data), Some(place)) if self.pushes.takes(peer, &data) => {
+                    self.pushes.give(peer, Piece::Data(data), place, self.clock.now());
+                }
+                (Frame::Start(start), Some(place)) if self.takes_start(peer, &start) => {
+                    self.pushes.give(peer, Piece::Start(start), place, self.clock.now());
+                }
+                (frame, place) => {
+                    let payload = place.map(|at| Payload { key: at.user, offset: at.offset, len: at.len });
+                    return Some(tasuki_frames::outgoing(&frame, payload));
+                }
+            }
+        }
+    }
+
+    fn takes_start(&self, peer: Peer, start: &Start) -> bool {
+        self.pushes.any_open()
+            && start.inline < start.early
+            && self.pushes.takes_start(peer, start, self.clock.now())
+    }
+
+    /// Whether pieces wait for their streams.
+    #[inline(always)]
+    pub fn has_pushes(&self) -> bool {
+        self.pushes.has_given()
+    }
+
+    /// The next piece that waits for its stream.
+    pub fn next_push(&mut self) -> Option<(Peer, Push)> {
+        self.pushes.next_given()
+    }
+
+    /// A piece has arrived at the peer's host, or never will.
+    pub fn release_push(&mut self, push: &Push) {
+        self.layer.handle_released(push.send);
+    }
+
+    /// A piece goes to the peer in packets after all.
+    pub fn owe_push(&mut self, peer: Peer, push: Push) {
+        self.pushes.owe(peer, push);
+        self.duties.push_back(Duty::Resend(peer));
+    }
+
+    /// The peer is gone: all pieces for it are given back.
+    pub fn forget_pushes(&mut self, peer: Peer) {
+        self.pushes.forget(peer).iter().for_each(|push| self.layer.handle_released(push.send));
+    }
+
+    /// A frame has arrived from a peer whose payload is where it belongs already.
+    pub fn delivered(&mut self, from: PeerId, frame: &Frame) {
+        match self.layer.handle_frame(from, frame) {
+            Ok(_) | Err(FrameError::PeerGone(_)) => {}
+            Err(error) => self.accuse(from.into(), &error.to_string()),
+        }
+    }
+
+    /// Address of bytes of a receive's memory, if they are in one piece.
+    pub fn recv_piece(&self, user: u64, offset: u64, len: u64) -> Option<*mut u8> {
+        self.recvs.get(user as usize)?.memory.piece(offset, len)
+    }
+
+    /// Writes bytes of a pull, of which `done` are there. `None` if the receive is over.
+    pub fn write_pulled(&self, job: &PullJob, done: u64, bytes: &[u8]) -> Option<()> {
+        let memory = self.memory_for(job)?;
+        // SAFETY: the receive is under way, so that its memory is ours to write.
+        unsafe { memory.write(job.at + done, bytes) };
+        Some(())
     }
 }

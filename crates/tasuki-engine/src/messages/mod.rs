@@ -12,6 +12,8 @@ mod control;
 mod deliver;
 mod lent;
 pub(crate) mod ops;
+pub(crate) mod pushes;
+mod speeds;
 
 use std::collections::VecDeque;
 
@@ -20,6 +22,7 @@ use tasuki_msg::{Config, Pacer, PeerId, PeerOptions, RecvId, RecvRequest, SendRe
 use tasuki_tuning::sends;
 
 use crate::api::{Buffer, Peer, Report, SendArgs};
+use crate::clock::Clock;
 use crate::memory::Memory;
 use crate::peers::Route;
 use crate::rendezvous::keys::{KeyTable, RendezvousKey};
@@ -30,6 +33,8 @@ use completions::Completions;
 pub(crate) use completions::translate;
 use lent::Lent;
 use ops::{RecvOp, SendOp};
+use pushes::Pushes;
+use speeds::Speeds;
 
 /// The message layer, the memory of operations, and their completions.
 pub(crate) struct Messages {
@@ -44,12 +49,17 @@ pub(crate) struct Messages {
     /// Bytes of sends that were copied and have not been sent completely.
     copied: u64,
     completions: Completions,
+    /// Pieces of messages that go by stream.
+    pushes: Pushes,
+    /// How fast messages have left in packets.
+    speeds: Speeds,
+    clock: Clock,
     /// What the engine has to do, in the order in which it was found out.
     duties: VecDeque<Duty>,
 }
 
 impl Messages {
-    pub fn new(config: Config, pacer: Pacer) -> Messages {
+    pub fn new(config: Config, pacer: Pacer, clock: Clock) -> Messages {
         Messages {
             layer: tasuki_msg::Endpoint::new(config, pacer),
             sends: Slab::new(),
@@ -59,6 +69,9 @@ impl Messages {
             keys: KeyTable::default(),
             copied: 0,
             completions: Completions::default(),
+            pushes: Pushes::default(),
+            speeds: Speeds::default(),
+            clock,
             duties: VecDeque::new(),
         }
     }
@@ -283,17 +296,5 @@ impl Messages {
     pub fn memory_for(&self, job: &PullJob) -> Option<&Memory> {
         let recv = self.recvs.get(job.user as usize).filter(|recv| recv.id == Some(job.recv))?;
         Some(&recv.memory)
-    }
-
-    /// From now on another process may write to the memory of a receive: its end is held back.
-    pub fn lend(&mut self, user: u64) {
-        self.lent.lend(user);
-    }
-
-    /// The other process has ended: ends that were held back are told.
-    pub fn take_back(&mut self, user: u64) {
-        for end in self.lent.take_back(user) {
-            self.recv_ended(end);
-        }
     }
 }

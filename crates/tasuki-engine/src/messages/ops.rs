@@ -31,6 +31,8 @@ pub(crate) struct SendOp {
     pub report: Report,
     /// The program has been told that the send is complete, because its bytes were copied.
     pub reported: bool,
+    /// Its speed tells something of the cable.
+    pub measured: bool,
     /// The key under which the receiver may fetch the bytes, if not from shared memory.
     pub key: Option<RendezvousKey>,
     pub internal: Option<Internal>,
@@ -47,6 +49,7 @@ impl SendOp {
             tagged: true,
             report: Report::Failure,
             reported: false,
+            measured: false,
             key: None,
             internal: Some(internal),
         }

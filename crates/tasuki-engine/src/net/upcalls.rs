@@ -45,9 +45,7 @@ impl Upcalls for Above<'_> {
     fn next(&mut self, conn: ConnId, room: usize) -> Option<Outgoing> {
         let id = self.peers.id(self.peers.by_conn(conn)?)?;
         let room = NonZeroU64::new(room as u64)?;
-        let transmit = self.messages.layer_mut().poll_transmit(id, room)?;
-        let payload = transmit.payload.map(|at| Payload { key: at.user, offset: at.offset, len: at.len });
-        Some(tasuki_frames::outgoing(&transmit.frame, payload))
+        self.messages.next_frame(id, room)
     }
 
     fn read(&mut self, _conn: ConnId, payload: &Payload, offset: u64, into: &mut [u8]) {

@@ -55,6 +55,12 @@ impl Rendezvous {
         self.active
     }
 
+    /// Whether streams are to be looked at though nothing is known to come by them.
+    #[inline]
+    pub fn is_look_due(&self, now: Time) -> bool {
+        self.streams.as_ref().is_some_and(|streams| streams.is_look_due(now))
+    }
+
     /// Whether a stream is at work. Nothing wakes a sleeper for a stream.
     pub fn is_streaming(&self) -> bool {
         self.active && self.bulk.is_none()
@@ -71,14 +77,14 @@ impl Rendezvous {
         messages: &mut Messages,
     ) -> Option<RendezvousKey> {
         let len = memory.len();
-        if len < streams::LENGTH_MIN.min(tasuki_tuning::bulk::LENGTH_MIN) || memory.contiguous().is_none() {
+        if len < streams::WHOLE_MAX.min(tasuki_tuning::bulk::LENGTH_MIN) || memory.contiguous().is_none() {
             return None;
         }
         if self.bulk.is_some() {
             let fits = len >= tasuki_tuning::bulk::LENGTH_MIN && matches!(route, Route::Net(_));
             return fits.then(|| RendezvousKey::LengthCoded(messages.next_key_number()));
         }
-        let open = len >= streams::LENGTH_MIN && self.streams().is_some_and(|streams| streams.is_open(peer));
+        let open = len > streams::WHOLE_MAX && self.streams().is_some_and(|streams| streams.is_open(peer));
         open.then(|| RendezvousKey::Stream(messages.next_key_number()))
     }
 
@@ -127,13 +133,22 @@ impl Rendezvous {
             progress.streamed = streams.poll(cx);
             progress.any |= progress.streamed;
         }
-        self.update_active(cx.now);
+        self.update_active(cx);
         progress
     }
 
-    fn update_active(&mut self, now: Time) {
-        let streaming = self.streams.as_ref().is_some_and(|streams| streams.is_at_work(now));
+    fn update_active(&mut self, cx: &Context<'_>) {
+        let awaited = cx.messages.awaits_streams();
+        let streaming = self.streams.as_ref().is_some_and(|streams| streams.is_at_work(cx.now, awaited));
         self.active = streaming || self.bulk.is_some();
+    }
+
+    /// Sends the pieces of messages that the message layer has given for streams.
+    pub fn push(&mut self, cx: &mut Context<'_>) {
+        if let Some(streams) = &mut self.streams {
+            streams.push_given(cx);
+        }
+        self.update_active(cx);
     }
 
     /// Judges which peers should send by stream, and invites them.
@@ -141,7 +156,7 @@ impl Rendezvous {
         if let Some(streams) = &mut self.streams {
             streams.invite(cx);
         }
-        self.update_active(cx.now);
+        self.update_active(cx);
     }
 
     /// Whether it is time to judge again who should send by stream.
@@ -157,17 +172,17 @@ impl Rendezvous {
     }
 
     /// A peer has failed: everything with it ends.
-    pub fn forget_peer(&mut self, peer: Peer) {
+    pub fn forget_peer(&mut self, peer: Peer, messages: &mut Messages) {
         if let Some(bulk) = &mut self.bulk {
             bulk.forget(peer);
         }
-        self.forget_connection(peer);
+        self.forget_connection(peer, messages);
     }
 
     /// The connection to a peer is over: streams end with it.
-    pub fn forget_connection(&mut self, peer: Peer) {
+    pub fn forget_connection(&mut self, peer: Peer, messages: &mut Messages) {
         if let Some(streams) = &mut self.streams {
-            streams.forget(peer);
+            streams.forget(peer, messages);
         }
     }
 

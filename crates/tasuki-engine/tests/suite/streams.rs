@@ -65,10 +65,52 @@ fn long_messages_go_by_stream_and_none_twice() {
         assert!(all[to].bytes(recv) == bytes, "{} bytes", bytes.len());
     }
     let total: u64 = sizes.iter().map(|&size| size as u64).sum();
+    let least = total - sizes.len() as u64 * FIRST_MAX;
     for (node, before) in all.iter().zip(before) {
         let now = counters(node);
-        let moved = (now.received_bytes - before.received_bytes, now.sent_bytes - before.sent_bytes);
-        assert_eq!((moved, now.broken, now.given_up), ((total, total), 0, 0), "{now:?}");
+        let moved = [now.received_bytes - before.received_bytes, now.sent_bytes - before.sent_bytes];
+        assert!(moved.iter().all(|bytes| (least..=total).contains(bytes)), "{now:?}");
+        assert_eq!((now.broken, now.given_up), (0, 0), "{now:?}");
+    }
+}
+
+/// Bytes that may travel in the first frame of a message, by packet, whatever else goes by stream.
+const FIRST_MAX: u64 = 1500;
+
+#[test]
+fn messages_of_all_lengths_go_by_stream_matched_or_not() {
+    let mut all = joined(200_000);
+    let before: Vec<StreamCounters> = all.iter().map(counters).collect();
+    let sizes: Vec<usize> = (0..40).map(|at| 6_000 + 12_345 * at % 400_000).collect();
+    let mut expected = Vec::new();
+    for (at, &size) in sizes.iter().enumerate() {
+        for (from, to) in [(0, 1), (1, 0)] {
+            let bytes = pattern(size, at + from);
+            let recv = (at % 3 == 0).then(|| all[to].recv(Some(from), Some(at as u64), 0, size));
+            all[from].send(to, Some(at as u64), &bytes);
+            expected.push((to, from, at as u64, recv, bytes));
+        }
+    }
+    // Messages for which nobody waits arrive as far as credit goes.
+    let begin = Instant::now();
+    run(&mut all, |_| begin.elapsed() > Duration::from_millis(20));
+    let expected: Vec<_> = expected
+        .into_iter()
+        .map(|(to, from, tag, recv, bytes)| {
+            // Every fifth is cut short.
+            let len = if tag % 5 == 4 { bytes.len() / 2 } else { bytes.len() };
+            (to, recv.unwrap_or_else(|| all[to].recv(Some(from), Some(tag), 0, len)), bytes)
+        })
+        .collect();
+    run(&mut all, |all| all.iter().all(|node| over(node, sizes.len())));
+    for (to, recv, bytes) in expected {
+        let got = all[to].bytes(recv);
+        assert!(got == &bytes[..got.len()] && got.len() >= bytes.len() / 2, "{} bytes", bytes.len());
+    }
+    for (node, before) in all.iter().zip(before) {
+        let now = counters(node);
+        assert!(now.received_bytes - before.received_bytes > 1_000_000, "{now:?}");
+        assert_eq!((now.broken, now.given_up), (0, 0), "{now:?}");
     }
 }
 
@@ -76,8 +118,8 @@ fn long_messages_go_by_stream_and_none_twice() {
 fn short_messages_and_those_that_are_cut_short() {
     let mut all = joined(100_000);
     let before = counters(&all[1]).received_bytes;
-    let (short, long) = (pattern(40_000, 1), pattern(2_000_000, 2));
-    let recvs = [all[1].recv(Some(0), Some(1), 0, 40_000), all[1].recv(Some(0), Some(2), 0, 700_001)];
+    let (short, long) = (pattern(4_000, 1), pattern(2_000_000, 2));
+    let recvs = [all[1].recv(Some(0), Some(1), 0, 4_000), all[1].recv(Some(0), Some(2), 0, 700_001)];
     all[0].send(1, Some(1), &short);
     all[0].send(1, Some(2), &long);
     run(&mut all, |all| all[1].done.len() == 2 && all[0].done.len() == 2);

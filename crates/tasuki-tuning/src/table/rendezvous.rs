@@ -3,10 +3,84 @@
 tuning! {
     /// Streams: long messages between hosts by TCP, where packets come fast and one by one.
     pub mod streams {
-        /// Shorter messages go in packets.
-        LENGTH_MIN: u64 = 48 << 10, "bytes";
-        why "To ask for bytes takes a round trip in which nothing is sent.";
-        measure "131072", two_hosts "--pair pingpong:64k,100k --pair stream:64k,100k --all alltoall:64k";
+        /// Pieces of messages go by stream from this length on, or if the early part of their message is as
+        /// long.
+        PUSH_MIN: u64 = 6 << 10, "bytes";
+        why "A short piece costs less in packets than two more calls to the kernel.";
+        measure "16384", two_hosts "--offloads --pair pingpong:8k,16k --pair stream:8k,16k --all \
+                                     allreduce:8k";
+        adr 12;
+
+        /// PUSH_MIN where the NIC does not cut TCP segments itself (tx-tcp-segmentation).
+        PUSH_MIN_ALONE: u64 = 12 << 10, "bytes";
+        why "There the kernel takes each segment through all of its layers, as it does a packet.";
+        measure "6144", two_hosts "--pair pingpong:8k,16k --pair stream:8k,16k --all allreduce:8k";
+        adr 12;
+
+        /// Messages up to this length go whole without a grant, if credit allows; longer ones are asked for.
+        WHOLE_MAX: u64 = 256 << 10, "bytes";
+        why "To ask for bytes takes a round trip in which nothing is sent. TCP itself bounds what is under \
+             way in the network, so that a switch's queue need not hold as much from every sender.";
+        measure "16384", two_hosts "--pair pingpong:64k,256k --pair stream:64k,256k --all alltoall:64k";
+        adr 12;
+
+        /// For so long after something has come by a stream the next message may begin in it (for half as
+        /// long after something was sent); otherwise its beginning goes in a packet, which is found sooner.
+        HOT_NS: u64 = 1_000_000, "ns";
+        why "Within it the receiver looks at the stream each time that it looks at all sockets, which costs \
+             a call to the kernel.";
+        measure "0", two_hosts "--pair pingpong:16k,64k --pair stream:16k,64k --all barrier";
+        adr 12;
+
+        /// Longer messages begin in a packet: their receiver then knows where the bytes belong when they come.
+        STARTS_MAX: u64 = 32 << 10, "bytes";
+        why "A packet costs one call more at either side, which matters less for a longer message.";
+        measure "262144", two_hosts "--pair pingpong:64k --pair stream:64k --all barrier";
+        adr 12;
+
+        /// For so long after something has come by a stream every poll looks at it.
+        BUSY_NS: u64 = 200_000, "ns";
+        why "An answer is often under way. Some MPIs yield the processor after each poll, so that eight \
+             polls take microseconds.";
+        measure "0", two_hosts "--pair pingpong:16k,64k --all barrier";
+        adr 12;
+
+        /// Streams by which nothing is expected are looked at so often, in case that a beginning was late.
+        LOOK_EVERY_NS: u64 = 1_000_000, "ns";
+        why "A message that begins in a stream is late by more than half of HOT_NS only if TCP had to send \
+             it again, which takes longer than this.";
+        measure "200000000", test "-p tasuki-engine --test suite streams";
+        adr 12;
+
+        /// LOOK_EVERY_NS for each stream of an endpoint, so that many streams take no more time than one.
+        LOOK_PAUSE_NS: u64 = 50_000, "ns";
+        why "To look at a stream takes about 0.2 us: 0.4 % of the time.";
+        measure "0", test "-p tasuki-engine --test suite streams";
+        adr 12;
+
+        /// Records that are handed to the kernel in one call.
+        RECORDS_MAX: usize = 16, "records";
+        why "A call costs as much as a few records of the shortest kind; more would only wait in it.";
+        measure "1", two_hosts "--pair stream:8k,16k --all barrier";
+        adr 12;
+
+        /// Pieces of memory that are handed to the kernel in one call.
+        PIECES_MAX: usize = 512, "pieces";
+        why "The kernel takes no more than 1,024 (UIO_MAXIOV).";
+        measure "2", test "-p tasuki-engine --test suite streams";
+        adr 12;
+
+        /// Bytes that were asked for travel in records of at most this length.
+        PULLED_MAX: u64 = 1 << 20, "bytes";
+        why "Pieces of other messages pass between two such records.";
+        measure "65536", two_hosts "--pair stream:1M,4M --all barrier";
+        adr 12;
+
+        /// Bytes that are read beyond a record, or before its head is known.
+        AHEAD_MAX: usize = 2048, "bytes";
+        why "They are copied once more; what comes behind them is read straight to where it belongs. It is \
+             enough for the beginning of a message with its first bytes, and the head of the next piece.";
+        measure "16384", two_hosts "--pair pingpong:8k,16k --pair stream:8k,16k --all barrier";
         adr 12;
 
         /// Bytes that a stream moves in one direction before anything else gets its turn.
@@ -55,6 +129,13 @@ tuning! {
         JUDGE_EVERY_NS: u64 = 20_000_000, "ns";
         why "Within a fiftieth of a second a fast cable brings thousands of packets, enough to judge by.";
         measure "200000000", two_hosts "--pair pingpong:4M --pair stream:4M --all barrier";
+        adr 12;
+
+        /// A peer to which so many messages of a middle length went in packets is invited, if the cable is
+        /// fast.
+        FREQUENT: u32 = 16, "messages";
+        why "To open a stream costs some hundred microseconds, which a few dozen messages make good.";
+        measure "1000000000", two_hosts "--pair pingpong:16k,64k --all allreduce:64k";
         adr 12;
 
         /// If a socket has received fewer packets than this between two judgements, they say nothing.

@@ -233,6 +233,12 @@ tuning! {
         why "Others must get their turn, and chains of causes are seldom longer.";
         measure "1", two_hosts "--pair pingpong:8,64k --pair stream:64k,4M --all barrier";
 
+        /// A program that posts a long message makes progress if it has made none for this time.
+        POSTING_NS: u64 = 200_000, "ns";
+        why "Otherwise the helper thread takes a program that posts for a millisecond for one that computes, \
+             and steps in, which takes the lock from it.";
+        measure "1000000000", two_hosts "--pair stream:64k --all barrier";
+
         /// Ports that are tried until one is free on the identity address and all NICs at once.
         PORT_TRIES: usize = 32, "ports";
         why "The kernel proposes a free port of the first address; that it is taken on another is rare, and \

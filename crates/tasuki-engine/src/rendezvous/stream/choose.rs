@@ -7,10 +7,9 @@
 use tasuki_link::UdpStats;
 use tasuki_proto::{RailState, Time};
 use tasuki_tuning::streams;
-use tasuki_wire::Lane;
 
 use super::super::context::Context;
-use super::{Streams, tell};
+use super::{Streams, tell, update_open};
 use crate::api::Peer;
 use crate::net::link::Link;
 use crate::net::rails::ROUTED;
@@ -48,7 +47,10 @@ impl Streams {
     /// Invites the peers that should send by stream, and polls the connections that are coming about.
     pub fn invite(&mut self, cx: &mut Context<'_>) {
         self.judge_at = Time(cx.now.0.saturating_add(streams::JUDGE_EVERY_NS));
-        let guests = if self.always { peers_by_packets(cx) } else { self.costly_senders(cx) };
+        let guests = match self.always {
+            true => peers_by_packets(cx),
+            false => self.costly_senders(cx).into_iter().chain(self.frequent_receivers(cx)).collect(),
+        };
         for (peer, rail) in guests {
             let link = self.links.entry(peer).or_default();
             if let Some(invitation) = link.invite(cx, peer, rail) {
@@ -56,7 +58,12 @@ impl Streams {
                 tell(cx, peer, &invitation);
             }
         }
-        self.links.values_mut().for_each(|link| link.poll_connection(cx.now));
+        for (&peer, link) in &mut self.links {
+            if !link.poll_connection(cx.now) {
+                link.end(cx, &mut self.counters, peer);
+            }
+            update_open(cx, peer, link);
+        }
     }
 
     /// The peers whose packets cost more than a stream would, and the rail of each.
@@ -73,6 +80,19 @@ impl Streams {
     }
 }
 
+impl Streams {
+    /// The peers to which many messages went in packets, over one fast rail, and the rail of each.
+    fn frequent_receivers(&self, cx: &Context<'_>) -> Vec<(Peer, u8)> {
+        let frequent = cx.peers.iter().filter(|(peer, record)| {
+            matches!(record.route, Route::Net(_))
+                && !record.gone
+                && cx.messages.is_fast(*peer, streams::RATE_MIN as u64)
+                && !self.links.contains_key(peer)
+        });
+        frequent.filter_map(|(peer, _)| Some((peer, only_rail(cx, peer)?))).collect()
+    }
+}
+
 /// All peers that are reached by packets, and the rail of each.
 fn peers_by_packets(cx: &Context<'_>) -> Vec<(Peer, u8)> {
     let packets = cx.peers.iter().filter(|(_, record)| {
@@ -86,14 +106,20 @@ fn peers_by_packets(cx: &Context<'_>) -> Vec<(Peer, u8)> {
 /// spread.
 fn sender_by(cx: &Context<'_>, link: &Link) -> Option<(Peer, u8)> {
     let [peer] = cx.net.peers_at(link.udp.followed()?, cx.peers)[..] else { return None };
-    let record = cx.record(peer).filter(|record| matches!(record.route, Route::Net(_)) && !record.gone)?;
-    let up =
-        cx.net.proto().rail_stats(record.conn?).filter(|one| {
-            one.path.lane == Lane::Udp && one.path.rail != ROUTED && one.state == RailState::Up
-        });
-    let [rail] = up.map(|one| one.path.rail).collect::<Vec<_>>()[..] else { return None };
+    let rail = only_rail(cx, peer)?;
+    let record = cx.record(peer)?;
     let own = cx.net.rails().to(record.address.identity).iter().find(|own| own.rail == rail)?;
     (link.nic.as_deref() == Some(&own.nic)).then_some((peer, rail))
+}
+
+/// The only rail to a peer, if it has one.
+fn only_rail(cx: &Context<'_>, peer: Peer) -> Option<u8> {
+    let record = cx.record(peer).filter(|record| matches!(record.route, Route::Net(_)) && !record.gone)?;
+    let stats = cx.net.proto().rail_stats(record.conn?);
+    let mut up = stats.filter(|one| one.path.rail != ROUTED && one.state == RailState::Up);
+    let rail = up.next()?.path.rail;
+    // A rail has two lanes.
+    up.all(|one| one.path.rail == rail).then_some(rail)
 }
 
 #[cfg(test)]

@@ -21,8 +21,9 @@ pub(crate) enum ControlMessage {
     /// From the receiver: send these bytes of the message with this key, behind those that I have asked for
     /// before.
     Pull { stream: u32, key: u64, offset: u64, len: u64 },
-    /// From either: I have closed this stream, or do not open it.
-    Over { stream: u32 },
+    /// From either: this stream is over for me, or I do not open it. I have received so many bytes by it,
+    /// heads included, and shall receive no more.
+    Over { stream: u32, received: u64 },
 }
 
 const INVITE: u8 = 8;
@@ -49,9 +50,10 @@ impl ControlMessage {
                 into.extend(stream.to_le_bytes());
                 [key, offset, len].into_iter().for_each(|field| into.extend(field.to_le_bytes()));
             }
-            ControlMessage::Over { stream } => {
+            ControlMessage::Over { stream, received } => {
                 into.push(OVER);
                 into.extend(stream.to_le_bytes());
+                into.extend(received.to_le_bytes());
             }
         }
     }
@@ -73,7 +75,7 @@ impl ControlMessage {
             }
             OVER => {
                 let (stream, rest) = stream_of(rest)?;
-                rest.is_empty().then_some(ControlMessage::Over { stream })
+                Some(ControlMessage::Over { stream, received: u64::from_le_bytes(rest.try_into().ok()?) })
             }
             _ => None,
         }
@@ -101,7 +103,7 @@ mod tests {
         let messages = [
             ControlMessage::Invite { rail: 31, port: 65_535, token, known: 0x0102_0304 },
             ControlMessage::Pull { stream: 7, key: u64::MAX, offset: 3, len: 1 << 40 },
-            ControlMessage::Over { stream: u32::MAX },
+            ControlMessage::Over { stream: u32::MAX, received: 1 << 50 },
         ];
         for message in messages {
             let mut bytes = Vec::new();

@@ -10,7 +10,8 @@ use super::rx::StreamRx;
 use super::tx::StreamTx;
 use super::{StreamCounters, is_before, tell};
 use crate::api::Peer;
-use crate::messages::PullJob;
+use crate::messages::pushes::Push;
+use crate::messages::{Messages, PullJob};
 use crate::rendezvous::keys::RendezvousKey;
 
 /// One peer.
@@ -19,35 +20,52 @@ pub(super) struct Link {
     connection: Connection,
     tx: StreamTx,
     rx: StreamRx,
+    /// Pieces of messages from this length on go by the stream that is there or is coming about.
+    push_min: u64,
     invitations: u32,
     /// The name of the last invitation that was sent, 0 if there was none.
     invited: u32,
     /// The name of the last invitation that has arrived, 0 if there was none.
     heard: u32,
-    /// The name of the stream that is there, is coming about, or was there last.
+    /// The name of the stream that is there, is coming about, or was there last; 0 if there was none.
     stream: u32,
+    /// The name of the last stream of which the peer was told that it is over; 0 if there was none.
+    told: u32,
 }
 
 impl Link {
-    /// Messages to the peer may be fetched by it.
+    /// Messages to the peer may go by stream.
     pub fn is_open(&self) -> bool {
         matches!(self.connection, Connection::Open(_))
     }
 
-    /// Something is to be done at each poll.
-    pub fn is_at_work(&self, now: Time) -> bool {
+    /// Pieces of messages from this length on go by the stream; `None` if there is none.
+    pub fn push_min(&self) -> Option<u64> {
+        self.is_open().then_some(self.push_min)
+    }
+
+    /// Something is to be done at each poll; `awaited`: pieces of messages are to come from the peer.
+    pub fn is_at_work(&self, now: Time, awaited: bool) -> bool {
         let since = self.connection.opening_since();
         let soon = since.is_some_and(|since| now.0.saturating_sub(since) < streams::EAGER_NS);
-        soon || self.tx.is_at_work() || self.rx.is_at_work()
+        let busy = awaited || self.rx.arrived_within(streams::BUSY_NS, now);
+        soon || self.tx.is_at_work() || self.rx.is_at_work() || (busy && self.is_open())
+    }
+
+    /// Something has arrived by the stream lately.
+    pub fn is_hot(&self, now: Time) -> bool {
+        self.is_open() && self.rx.is_hot(now)
     }
 
     /// Invites the peer, if it may be invited. Gives the invitation.
     pub fn invite(&mut self, cx: &Context<'_>, peer: Peer, rail: u8) -> Option<ControlMessage> {
-        if !matches!(self.connection, Connection::None) || self.invitations >= streams::INVITATIONS_MAX {
+        let free = matches!(self.connection, Connection::None) && !self.tx.awaits_verdict();
+        if !free || self.invitations >= streams::INVITATIONS_MAX {
             return None;
         }
         self.invitations += 1;
         let (port, token) = self.connection.invite(cx, peer, rail)?;
+        self.push_min = push_min(cx, peer, rail);
         (self.stream, self.invited) = (name(&token), name(&token));
         Some(ControlMessage::Invite { rail, port, token, known: self.heard })
     }
@@ -68,27 +86,38 @@ impl Link {
                 // faster than the control messages.
                 let crossed = self.invited != 0 && known != self.invited;
                 if !(crossed && is_before(cx, peer)) {
-                    self.end(cx, counters, peer, false);
+                    self.end(cx, counters, peer);
+                    // A peer that invites anew has forgotten what was before, and received none of it.
+                    counters.given_up += self.tx.settle(cx.messages, peer, 0) as u64;
                     self.accept_invitation(cx, peer, (rail, port), token);
                 }
             }
             // A peer that speaks of a stream that is over here has been told, or has told us.
-            ControlMessage::Pull { stream, key, offset, len } if stream == self.stream => {
+            ControlMessage::Pull { stream, key, offset, len } if stream == self.stream && self.is_alive() => {
                 self.tx.ask(RendezvousKey::decode(key), offset, len);
             }
-            ControlMessage::Over { stream } if stream == self.stream => self.end(cx, counters, peer, false),
+            ControlMessage::Over { stream, received } if stream == self.stream => {
+                self.end(cx, counters, peer);
+                counters.given_up += self.tx.settle(cx.messages, peer, received) as u64;
+            }
             ControlMessage::Pull { .. } | ControlMessage::Over { .. } => {}
         }
     }
 
     fn accept_invitation(&mut self, cx: &Context<'_>, peer: Peer, place: (u8, u16), token: Token) {
         self.stream = name(&token);
+        self.push_min = push_min(cx, peer, place.0);
         self.connection.connect(cx, peer, place, token);
+    }
+
+    /// There is a stream, or one is coming about.
+    fn is_alive(&self) -> bool {
+        !matches!(self.connection, Connection::None)
     }
 
     /// A message is to be fetched from the peer. Gives what to ask the peer; `None` if there is no stream.
     pub fn fetch(&mut self, job: PullJob) -> Option<ControlMessage> {
-        if matches!(self.connection, Connection::None) {
+        if !self.is_alive() {
             return None;
         }
         let (stream, key) = (self.stream, job.key.encode());
@@ -96,40 +125,88 @@ impl Link {
         Some(ControlMessage::Pull { stream, key, offset: job.offset, len: job.len })
     }
 
-    /// Sends and receives what is possible now. True if there was something.
-    pub fn poll(&mut self, cx: &mut Context<'_>, counters: &mut StreamCounters, peer: Peer) -> bool {
-        self.poll_connection(cx.now);
-        let moved = match &self.connection {
-            // If a side still waits for something by a stream that is over, it has not heard of that yet.
-            Connection::None => (!self.tx.is_at_work() && !self.rx.is_at_work()).then_some((0, 0)),
-            Connection::Open(stream) => {
-                let sent = self.tx.send(cx, peer, stream);
-                sent.and_then(|sent| Some((sent, self.rx.receive(cx.messages, stream, cx.now)?)))
-            }
-            Connection::Invited(_) | Connection::Opening(..) => Some((0, 0)),
-        };
-        let Some((sent, received)) = moved.filter(|_| !self.rx.has_stalled(cx.now)) else {
-            self.end(cx, counters, peer, true);
-            return true;
-        };
-        counters.sent_bytes += sent as u64;
-        counters.received_bytes += received as u64;
-        sent + received > 0
-    }
-
-    /// Looks whether a stream that is coming about is there.
-    pub fn poll_connection(&mut self, now: Time) {
-        self.connection.poll(now);
-    }
-
-    /// The stream is over, and what was to come by it goes in packets.
-    fn end(&mut self, cx: &mut Context<'_>, counters: &mut StreamCounters, peer: Peer, tell_peer: bool) {
-        counters.broken += u64::from(self.is_open());
-        self.connection = Connection::None;
-        self.tx.clear();
-        counters.given_up += self.rx.give_up(cx.messages) as u64;
-        if tell_peer {
-            tell(cx, peer, &ControlMessage::Over { stream: self.stream });
+    /// A piece of a message goes to the peer by stream, or is owed to it in packets.
+    pub fn push(&mut self, cx: &mut Context<'_>, peer: Peer, push: Push) {
+        match self.is_open() {
+            true => self.tx.push(push),
+            false => cx.messages.owe_push(peer, push),
         }
     }
+
+    /// Sends and receives what is possible now. True if there was something.
+    /// With `look`, also what is not expected is looked for.
+    pub fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        counters: &mut StreamCounters,
+        peer: Peer,
+        look: bool,
+    ) -> bool {
+        if !self.poll_connection(cx.now) {
+            self.end(cx, counters, peer);
+            return true;
+        }
+        let Connection::Open(stream) = &self.connection else { return false };
+        let id = cx.record(peer).map(|record| record.id);
+        let awaited = id.is_some_and(|id| cx.messages.outlook().awaited_from(id) > 0);
+        let moved = self.tx.send(cx.messages, peer, stream).and_then(|sent| {
+            let released = self.tx.release(cx.messages, stream)?;
+            let waits = awaited || look || self.rx.is_at_work() || self.rx.is_hot(cx.now);
+            let received = if waits { self.rx.receive(cx.messages, id?, stream, cx.now)? } else { 0 };
+            Some((sent, received, released))
+        });
+        let Some((sent, received, released)) = moved.filter(|_| !self.rx.has_stalled(cx.now, awaited)) else {
+            self.end(cx, counters, peer);
+            return true;
+        };
+        counters.sent_bytes += sent;
+        counters.received_bytes += received;
+        sent + received > 0 || released
+    }
+
+    /// Looks whether a stream that is coming about is there. False: it will not be.
+    pub fn poll_connection(&mut self, now: Time) -> bool {
+        let before = self.is_alive();
+        self.connection.poll(now);
+        self.is_alive() || !before
+    }
+
+    /// The stream, if there is one, is over, and what was to come by it goes in packets. The peer is told
+    /// how much of it has arrived, and what this side still owes is settled when the peer tells the same.
+    pub fn end(&mut self, cx: &mut Context<'_>, counters: &mut StreamCounters, peer: Peer) {
+        let connection = std::mem::take(&mut self.connection);
+        let was_open = matches!(connection, Connection::Open(_));
+        if let Connection::Open(stream) = connection {
+            counters.broken += 1;
+            // What the kernel has acknowledged the peer takes for arrived.
+            stream.shut_down();
+            if let Some(id) = cx.record(peer).map(|record| record.id) {
+                while let Some(1..) = self.rx.receive(cx.messages, id, &stream, cx.now) {}
+            }
+        }
+        let told = std::mem::replace(&mut self.told, self.stream) == self.stream;
+        let received = self.rx.received();
+        counters.given_up += self.rx.give_up(cx.messages) as u64;
+        if was_open {
+            self.tx.end();
+        }
+        if !told {
+            tell(cx, peer, &ControlMessage::Over { stream: self.stream, received });
+        }
+    }
+
+    /// The peer is gone, and everything that is under way is given back.
+    pub fn forget(&mut self, messages: &mut Messages) {
+        self.tx.forget(messages);
+    }
+}
+
+/// From which length on pieces of messages go by a stream over this rail.
+fn push_min(cx: &Context<'_>, peer: Peer, rail: u8) -> u64 {
+    let ends = cx.record(peer).and_then(|record| cx.net.rail_ends(&record.address, rail));
+    let segments = ends.and_then(|ends| ends.device).is_none_or(|device| {
+        let features = tasuki_sys::ethtool::Ethtool::open(&device).and_then(|nic| nic.features());
+        features.is_ok_and(|all| all.iter().any(|one| one.name == "tx-tcp-segmentation" && one.active))
+    });
+    if segments { streams::PUSH_MIN } else { streams::PUSH_MIN_ALONE }
 }

@@ -1,25 +1,32 @@
 //! Long messages by TCP, where that costs less than packets: decision 12 of `docs/adr`.
 //!
 //! The side that receives *invites* the side that sends: it listens on a rail and says where. From then on
-//! the first frames of the sender's long messages carry a key. The receiver asks for the bytes that it wants,
-//! in order, and reads them from the stream straight into the program's memory. Control messages travel on
-//! the internal queue; the stream carries nothing but a token and the bytes that were asked for. If nobody
-//! can listen or connect, if the cable dies, or if an end is closed, the messages go in packets.
+//! the sender *pushes* the pieces of its messages into the stream ([`crate::messages::pushes`]): each is a
+//! record ([`record`]) that says to which message it belongs, and goes straight into the program's memory
+//! where a receive waits for it. The first frames of the longest messages carry a key instead: the receiver
+//! asks for the bytes that it wants (*pulls*), in order. Control messages and the beginnings of messages
+//! travel in packets. If nobody can listen or connect, if the cable dies, or if an end is closed, both sides
+//! say what they have received, and the rest goes in packets.
 
+mod ahead;
 mod choose;
 mod connection;
 mod control;
 mod link;
+mod place;
+mod record;
 mod rx;
 mod tx;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use tasuki_proto::Time;
+use tasuki_tuning::streams;
 
 use super::context::Context;
 use crate::api::Peer;
-use crate::messages::PullJob;
+use crate::messages::pushes::Push;
+use crate::messages::{Messages, PullJob};
 use choose::Seen;
 use control::ControlMessage;
 pub(super) use control::is_stream;
@@ -36,7 +43,7 @@ pub struct StreamCounters {
     pub invited: u64,
     /// Streams that ended before the endpoint did.
     pub broken: u64,
-    /// Messages that were asked for by stream and went in packets after all.
+    /// Messages that were asked for by stream, and pieces that were pushed, that went in packets after all.
     pub given_up: u64,
 }
 
@@ -53,6 +60,8 @@ pub(crate) struct Streams {
     judged: Time,
     /// When it is judged again.
     judge_at: Time,
+    /// When streams are looked at by which nothing is expected.
+    look_at: Time,
     counters: StreamCounters,
 }
 
@@ -66,6 +75,7 @@ impl Streams {
             seen: Vec::new(),
             judged: Time(0),
             judge_at: Time(0),
+            look_at: Time(0),
             counters: StreamCounters::default(),
         }
     }
@@ -84,14 +94,55 @@ impl Streams {
         self.links.get(&peer).is_some_and(Link::is_open)
     }
 
-    /// Whether something is to be done at each poll.
-    pub fn is_at_work(&self, now: Time) -> bool {
-        !self.inbox.is_empty() || self.links.values().any(|link| link.is_at_work(now))
+    /// Whether something is to be done at each poll; `awaited`: pieces of messages are to come.
+    pub fn is_at_work(&self, now: Time, awaited: bool) -> bool {
+        !self.inbox.is_empty() || self.links.values().any(|link| link.is_at_work(now, awaited))
+    }
+
+    /// Whether streams are to be looked at though nothing is known to come: something has come lately, or it
+    /// is time.
+    pub fn is_look_due(&self, now: Time) -> bool {
+        now >= self.look_at || self.links.values().any(|link| link.is_hot(now))
     }
 
     /// A peer has failed, or the connection to it is over, and with it everything that was under way.
-    pub fn forget(&mut self, peer: Peer) {
-        self.links.remove(&peer);
+    pub fn forget(&mut self, peer: Peer, messages: &mut Messages) {
+        if let Some(mut link) = self.links.remove(&peer) {
+            link.forget(messages);
+        }
+        messages.forget_pushes(peer);
+    }
+
+    /// Sends the pieces of messages that the message layer has given for streams.
+    pub fn push_given(&mut self, cx: &mut Context<'_>) {
+        let mut last = None;
+        while let Some((peer, push)) = cx.messages.next_push() {
+            self.push(cx, peer, push);
+            if let Some(before) = last.replace(peer)
+                && before != peer
+            {
+                self.poll_link(cx, before);
+            }
+        }
+        if let Some(peer) = last {
+            self.poll_link(cx, peer);
+        }
+    }
+
+    fn push(&mut self, cx: &mut Context<'_>, peer: Peer, push: Push) {
+        match self.links.get_mut(&peer) {
+            Some(link) => link.push(cx, peer, push),
+            None => cx.messages.owe_push(peer, push),
+        }
+    }
+
+    /// Moves one stream on. True if something was done.
+    fn poll_link(&mut self, cx: &mut Context<'_>, peer: Peer) -> bool {
+        let Streams { links, counters, .. } = self;
+        let Some(link) = links.get_mut(&peer) else { return false };
+        let busy = link.poll(cx, counters, peer, false);
+        update_open(cx, peer, link);
+        busy
     }
 
     /// Asks the sender of a message for its bytes. False if there is no stream.
@@ -104,6 +155,11 @@ impl Streams {
     /// Moves all streams on. True if something was done.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> bool {
         let mut busy = false;
+        let look = cx.now >= self.look_at;
+        if look {
+            let pause = streams::LOOK_EVERY_NS.max(streams::LOOK_PAUSE_NS * self.links.len() as u64);
+            self.look_at = Time(cx.now.0.saturating_add(pause));
+        }
         let Streams { links, counters, inbox, .. } = self;
         while let Some((peer, message)) = inbox.pop_front() {
             busy = true;
@@ -112,10 +168,17 @@ impl Streams {
             }
         }
         for (&peer, link) in links {
-            busy |= link.poll(cx, counters, peer);
+            busy |= link.poll(cx, counters, peer, look);
+            update_open(cx, peer, link);
         }
         busy
     }
+}
+
+/// Tells the message layer whether messages to a peer go by stream.
+fn update_open(cx: &mut Context<'_>, peer: Peer, link: &Link) {
+    let Some(id) = cx.record(peer).map(|record| record.id) else { return };
+    cx.messages.set_stream(id, link.push_min());
 }
 
 /// A control message about streams has arrived. False if it makes no sense. Without streams an invitation

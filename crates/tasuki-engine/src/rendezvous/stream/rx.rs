@@ -1,12 +1,18 @@
-//! The receiving side of a stream: the bytes that were asked for, straight into the program's memory.
+//! The receiving side of a stream: bytes go straight into the program's memory where that is known, and
+//! through a buffer otherwise.
 
 use std::collections::VecDeque;
+use std::io::IoSliceMut;
 use std::ptr::NonNull;
 
 use tasuki_link::Stream;
+use tasuki_msg::{Data, Frame, PeerId, Start};
 use tasuki_proto::Time;
 use tasuki_tuning::streams;
 
+use super::ahead::Ahead;
+use super::place::{place_ahead, place_pulled, place_untouched};
+use super::record::{HEAD, Head, START_MORE};
 use crate::messages::{Messages, PullJob};
 
 /// What is received from one peer.
@@ -16,8 +22,24 @@ pub(super) struct StreamRx {
     jobs: VecDeque<PullJob>,
     /// Bytes of the first job that are there.
     done: u64,
-    /// When something of it last arrived, or it was first waited for, ns.
+    /// What is still to come of the record that is arriving.
+    record: Option<Head>,
+    ahead: Ahead,
+    /// Bytes of the stream that are where they belong, heads included.
+    received: u64,
+    /// Bytes that are where they belong, without heads.
+    payload: u64,
+    /// When something last arrived, or was first waited for, ns.
     heard: Option<u64>,
+    /// When something last arrived, ns.
+    arrived_at: Option<u64>,
+}
+
+/// What a look at the stream has brought.
+struct Read {
+    count: usize,
+    /// More is most likely there.
+    more: bool,
 }
 
 impl StreamRx {
@@ -25,59 +47,231 @@ impl StreamRx {
         !self.jobs.is_empty()
     }
 
+    /// Something has arrived lately, so that the next message may begin in the stream.
+    pub fn is_hot(&self, now: Time) -> bool {
+        self.arrived_within(streams::HOT_NS, now)
+    }
+
+    /// Something has arrived in the last `ns` nanoseconds.
+    pub fn arrived_within(&self, ns: u64, now: Time) -> bool {
+        self.arrived_at.is_some_and(|at| now.0.saturating_sub(at) < ns)
+    }
+
     /// The bytes of a job have been asked for.
     pub fn expect(&mut self, job: PullJob) {
         self.jobs.push_back(job);
     }
 
-    /// Whether nothing has arrived for too long.
-    pub fn has_stalled(&mut self, now: Time) -> bool {
-        self.is_at_work() && now.0.saturating_sub(*self.heard.get_or_insert(now.0)) >= streams::STALLED_NS
+    /// Whether nothing has arrived for too long; `awaited`: pieces of messages are to come from the peer.
+    pub fn has_stalled(&mut self, now: Time, awaited: bool) -> bool {
+        if !awaited && !self.is_at_work() {
+            self.heard = None;
+            return false;
+        }
+        now.0.saturating_sub(*self.heard.get_or_insert(now.0)) >= streams::STALLED_NS
     }
 
-    /// Receives the bytes that are there, and gives how many. `None`: the stream is over, or a receive that
-    /// waited for it.
-    pub fn receive(&mut self, messages: &mut Messages, stream: &Stream, now: Time) -> Option<usize> {
+    /// Bytes of the stream that are where they belong, heads included.
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Receives the bytes that are there, and gives how many, without heads. `None`: the stream is over, or a
+    /// receive that waited for it, or it says what makes no sense.
+    pub fn receive(
+        &mut self,
+        messages: &mut Messages,
+        from: PeerId,
+        stream: &Stream,
+        now: Time,
+    ) -> Option<u64> {
+        let before = self.payload;
         let mut total = 0;
-        while total < streams::TURN_MAX && self.is_at_work() && stream.has_bytes() {
-            let Some(job) = self.jobs.front() else { break };
-            // If the receive is over, there is nowhere to put the next bytes of the stream, which are for it.
-            let mut into = place(messages, job, self.done)?;
-            // SAFETY: `place` names memory of a receive that is under way, and nobody else touches it
-            // meanwhile.
-            let count = stream.receive(unsafe { into.as_mut() }).ok()?;
-            total += count;
-            self.done += count as u64;
-            if self.done < job.len {
+        while total < streams::TURN_MAX && stream.has_bytes() {
+            let read = self.read(messages, from, stream)?;
+            total += read.count;
+            if self.record.is_none() && self.ahead.bytes().is_empty() && !self.is_expecting(messages, from) {
+                // The beginnings of the next messages may be in packets that wait.
+                break;
+            }
+            if !read.more {
                 // Most likely the rest has not arrived yet, and to look for it at once would keep the kernel
                 // from receiving it.
                 break;
             }
-            messages.layer_mut().handle_pulled(job.pull, true);
-            self.jobs.pop_front();
-            self.done = 0;
         }
         if total > 0 {
-            self.heard = self.is_at_work().then_some(now.0);
+            (self.heard, self.arrived_at) = (Some(now.0), Some(now.0));
         }
-        Some(total)
+        Some(self.payload - before)
     }
 
-    /// All messages that are waited for go in packets. Gives how many.
+    /// Something that was announced is still to come.
+    fn is_expecting(&self, messages: &Messages, from: PeerId) -> bool {
+        self.is_at_work() || messages.outlook().awaited_from(from) > 0
+    }
+
+    /// Reads once.
+    fn read(&mut self, messages: &mut Messages, from: PeerId, stream: &Stream) -> Option<Read> {
+        if self.record.is_none()
+            && self.ahead.bytes().is_empty()
+            && let Some(data) = messages.next_announced(from.into())
+            && let Some(into) = place_untouched(messages, from, &data)
+        {
+            return self.read_announced(messages, from, stream, &data, into);
+        }
+        self.read_further(messages, from, stream)
+    }
+
+    /// Reads a head and the bytes behind it in one call: most likely those that were announced, which belong
+    /// to `into`.
+    fn read_announced(
+        &mut self,
+        messages: &mut Messages,
+        from: PeerId,
+        stream: &Stream,
+        data: &Data,
+        mut into: NonNull<[u8]>,
+    ) -> Option<Read> {
+        let mut head = [0; HEAD];
+        // SAFETY: the memory is that of a receive that is under way, and nobody else touches it meanwhile.
+        // What is written there is overwritten if it does not belong there.
+        let into = unsafe { into.as_mut() };
+        let wanted = HEAD + into.len();
+        let count = {
+            let mut pieces = [IoSliceMut::new(&mut head), IoSliceMut::new(into)];
+            stream.receive_vectored(&mut pieces).ok()?
+        };
+        let more = count == wanted;
+        if count > HEAD && Head::read(&head) == Some(Head::Data(*data)) {
+            self.record = Some(Head::Data(*data));
+            self.received += HEAD as u64;
+            self.arrived(messages, from, (count - HEAD) as u64, None)?;
+        } else {
+            self.ahead.put(&head[..count.min(HEAD)]);
+            self.ahead.put(&into[..count.saturating_sub(HEAD)]);
+            self.sort_ahead(messages, from)?;
+        }
+        Some(Read { count, more })
+    }
+
+    /// Reads the rest of a record, or heads that were not announced.
+    fn read_further(&mut self, messages: &mut Messages, from: PeerId, stream: &Stream) -> Option<Read> {
+        let direct = match &self.record {
+            Some(Head::Data(data)) => place_ahead(messages, from, data),
+            // If the receive is over, there is nowhere to put the next bytes of the stream.
+            Some(Head::Pulled(len)) => Some(place_pulled(messages, self.jobs.front()?, self.done, *len)?),
+            Some(Head::Start(_)) | None => None,
+        };
+        let most = match (&self.record, direct) {
+            // A head, and what is as quickly copied as read by a call of its own.
+            (None | Some(Head::Start(_)), _) | (Some(_), Some(_)) => streams::AHEAD_MAX,
+            (Some(head), None) => usize::try_from(head.len()).unwrap_or(usize::MAX).saturating_add(HEAD),
+        };
+        let room = self.ahead.room(most);
+        let room_len = room.len();
+        let (count, direct_len) = match direct {
+            Some(mut into) => {
+                // SAFETY: the memory is that of a receive that is under way, and nobody else touches it
+                // meanwhile.
+                let into = unsafe { into.as_mut() };
+                let len = into.len();
+                let mut pieces = [IoSliceMut::new(into), IoSliceMut::new(room)];
+                (stream.receive_vectored(&mut pieces).ok()?, len)
+            }
+            None => (stream.receive(room).ok()?, 0),
+        };
+        let placed = count.min(direct_len);
+        if placed > 0 {
+            self.arrived(messages, from, placed as u64, None)?;
+        }
+        self.ahead.fill(count - placed);
+        self.sort_ahead(messages, from)?;
+        Some(Read { count, more: count == room_len + direct_len })
+    }
+
+    /// Takes the bytes that were read ahead to where they belong.
+    fn sort_ahead(&mut self, messages: &mut Messages, from: PeerId) -> Option<()> {
+        loop {
+            let Some(record) = &self.record else {
+                let Some(head) = self.ahead.head() else { return Some(()) };
+                self.record = Some(Head::read(head)?);
+                self.ahead.drop_first(HEAD);
+                self.received += HEAD as u64;
+                continue;
+            };
+            let count = (self.ahead.bytes().len() as u64).min(record.len());
+            let start = if let Head::Start(start) = record { Some(*start) } else { None };
+            if count == 0 || (start.is_some() && count < record.len()) {
+                return Some(());
+            }
+            let ahead = std::mem::take(&mut self.ahead);
+            let bytes = &ahead.bytes()[..count as usize];
+            let arrived = match start {
+                Some(start) => self.started(messages, from, start, bytes),
+                None => self.arrived(messages, from, count, Some(bytes)),
+            };
+            self.ahead = ahead;
+            self.ahead.drop_first(count as usize);
+            arrived?;
+        }
+    }
+
+    /// The first frame of a message has arrived, with its completion data and payload.
+    fn started(&mut self, messages: &mut Messages, from: PeerId, start: Start, bytes: &[u8]) -> Option<()> {
+        let (data, payload) = bytes.split_first_chunk::<START_MORE>()?;
+        let data = start.data.map(|_| u64::from_le_bytes(*data));
+        messages.deliver(from, &Frame::Start(Start { data, ..start }), payload);
+        self.received += bytes.len() as u64;
+        self.payload += payload.len() as u64;
+        self.record = None;
+        Some(())
+    }
+
+    /// So many bytes of the record have arrived. They are where they belong, or are `bytes`.
+    fn arrived(
+        &mut self,
+        messages: &mut Messages,
+        from: PeerId,
+        count: u64,
+        bytes: Option<&[u8]>,
+    ) -> Option<()> {
+        self.received += count;
+        self.payload += count;
+        match self.record.take()? {
+            Head::Data(data) => {
+                let frame = Frame::Data(Data { len: count, ..data });
+                match bytes {
+                    Some(bytes) => messages.deliver(from, &frame, bytes),
+                    None => messages.delivered(from, &frame),
+                }
+                let (offset, len) = (data.offset.checked_add(count)?, data.len - count);
+                self.record = (len > 0).then_some(Head::Data(Data { offset, len, ..data }));
+            }
+            // It is taken whole, elsewhere.
+            Head::Start(_) => return None,
+            Head::Pulled(len) => {
+                let job = *self.jobs.front()?;
+                if let Some(bytes) = bytes {
+                    messages.write_pulled(&job, self.done, bytes)?;
+                }
+                self.record = (len > count).then_some(Head::Pulled(len - count));
+                self.done += count;
+                if self.done >= job.len {
+                    messages.layer_mut().handle_pulled(job.pull, true);
+                    self.jobs.pop_front();
+                    self.done = 0;
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// The stream is over: all that was asked for goes in packets. Gives how many messages.
     pub fn give_up(&mut self, messages: &mut Messages) -> usize {
         let count = self.jobs.len();
         self.jobs.drain(..).for_each(|job| messages.layer_mut().handle_pulled(job.pull, false));
-        (self.done, self.heard) = (0, None);
+        *self = StreamRx::default();
         count
     }
-}
-
-/// The next memory of a receive, of which `done` bytes are there.
-fn place(messages: &Messages, job: &PullJob, done: u64) -> Option<NonNull<[u8]>> {
-    let memory = messages.memory_for(job)?;
-    let begin = job.at + done;
-    let len = (job.len - done).min(streams::TURN_MAX as u64);
-    let base = memory.contiguous().filter(|_| begin + len <= memory.len())?;
-    let first = NonNull::new(base.wrapping_add(begin as usize))?;
-    Some(NonNull::slice_from_raw_parts(first, len as usize))
 }
