@@ -68,8 +68,8 @@ impl Hosts {
     /// Sends the `up` that runs on the first host a signal.
     fn signal(&self, signal: &str) {
         let script = format!(
-            "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline 2>/dev/null | grep -q '^{TASUKI} up ' && kill \
-             -{signal} ${{p#/proc/}}; done; true"
+            "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline 2>/dev/null | grep -q '^{TASUKI} up ' && \
+             kill -{signal} ${{p#/proc/}}; done; true"
         );
         self.lab.sh("n1", &script);
     }

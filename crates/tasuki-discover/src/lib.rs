@@ -2,8 +2,8 @@
 //! listens for others and for LLDP; cables, switches and what is wrong follow from what was heard.
 //!
 //! These parts perform no IO: [`Book`] (frames that came in on one NIC), [`infer()`] (from what all NICs
-//! heard to a [`Graph`]), [`describe`] (from there to a cluster), and [`revised`] with [`patch()`] (what that changes
-//! in a file that is there). An [`agent`] runs on every host, and a
+//! heard to a [`Graph`]), [`describe`] (from there to a cluster), and [`revised`] with [`patch()`] (what that
+//! changes in a file that is there). An [`agent`] runs on every host, and a
 //! [`Discoverer`] gives the agents their orders.
 #![forbid(unsafe_code)]
 

@@ -100,7 +100,8 @@ mod tests {
     fn a_patch_has_the_form_of_diff_u() {
         let old = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\n";
         let new = "a\nb\nc\nD\ne\nf\ng\nh\ni\nj\nk\nl\n";
-        let expected = "--- f\n+++ f\n@@ -1,7 +1,7 @@\n a\n b\n c\n-d\n+D\n e\n f\n g\n@@ -9,3 +9,4 @@\n i\n j\n k\n+l\n";
+        let expected = "--- f\n+++ f\n@@ -1,7 +1,7 @@\n a\n b\n c\n-d\n+D\n e\n f\n g\n\
+                        @@ -9,3 +9,4 @@\n\x20i\n j\n k\n+l\n";
         assert_eq!(patch("f", old, new), expected);
         assert_eq!(patch("f", old, old), "");
         assert_eq!(patch("f", "", "x\n"), "--- f\n+++ f\n@@ -0,0 +1,1 @@\n+x\n");

@@ -128,7 +128,7 @@ impl Installer<'_> {
             ),
             (What::Bundle(_), Some(version)) => refuse(
                 format!("Debian's package of tasuki, version {version}, is installed there"),
-                "install the package of this version with --deb FILE, or remove that one: apt-get purge tasuki",
+                "install this version's package with --deb FILE, or remove that one: apt-get purge tasuki",
             ),
             (What::Bundle(_), None) => None,
         }

@@ -22,7 +22,7 @@ pub fn settle(
             found.findings.iter().filter(|finding| is_why(finding.kind)).map(|finding| finding.line());
         let why: Vec<_> = lines.collect();
         return Err(Failure::new(format!(
-            "{}\nnothing was set up; `tasuki discover` takes the hosts that are cabled, `up` takes all or none",
+            "{}\nnothing was set up: `tasuki discover` takes hosts that are cabled, `up` all or none",
             why.join("\n")
         )));
     }
@@ -37,8 +37,8 @@ pub fn settle(
         }
         if !force {
             return Err(Failure::new(format!(
-                "{shown} is there already and describes other cables; `tasuki discover` with --output {shown} \
-                 shows what differs, --force writes over it; nothing was set up"
+                "{shown} is there already and describes other cables; `tasuki discover` with \
+                 --output {shown} shows what differs, --force writes over it; nothing was set up"
             )));
         }
     }
