@@ -55,8 +55,8 @@ fn hosts_get_it_and_are_as_before_when_it_is_taken_away() {
     }
     let Some(hosts) = Hosts::up(test) else { return };
     // The second host has a folder with files of others, one of which is replaced.
-    let script = "mkdir -p /run/opt/tasuki/bin /run/opt/tasuki/lib && cd /run/opt/tasuki && printf \
-                  '#!/bin/sh\\necho tasuki 0.0.9\\n' > bin/tasuki && chmod 750 bin/tasuki && echo mine > lib/other";
+    let script = r"mkdir -p /run/opt/tasuki/bin /run/opt/tasuki/lib && cd /run/opt/tasuki
+        printf '#!/bin/sh\necho tasuki 0.0.9\n' > bin/tasuki && chmod 750 bin/tasuki && echo mine > lib/other";
     hosts.lab.sh("n2", script);
     let before = hosts.look();
     let argv = [&BOTH[..], &["--prefix", PREFIX, "--json"]].concat();
@@ -117,8 +117,9 @@ fn an_installation_that_is_killed_at_any_command_can_be_taken_back() {
     ];
     for (command, call) in calls {
         let trap = format!(
-            "mkdir -p /run/real /run/trap && cp /usr/bin/{command} /run/real/ && cat > /run/trap/{command} && \
-             chmod +x /run/trap/{command} && mount --bind /run/trap/{command} /usr/bin/{command}"
+            r"mkdir -p /run/real /run/trap && cp /usr/bin/{command} /run/real/
+            cat > /run/trap/{command} && chmod +x /run/trap/{command}
+            mount --bind /run/trap/{command} /usr/bin/{command}"
         );
         let script = format!(
             "#!/bin/sh\nread -r name < /proc/$PPID/comm\nif [ $name = sh ]; then\n    echo x >> \
@@ -166,8 +167,8 @@ fn the_first_error_says_host_cause_and_remedy() {
     // Another processor.
     hosts.lab.sh(
         "n2",
-        "printf '#!/bin/sh\\n[ \"$1\" = -m ] && echo riscv64 || echo n2\\n' > /run/uname && chmod +x /run/uname && \
-         mount --bind /run/uname /usr/bin/uname",
+        r#"printf '#!/bin/sh\n[ "$1" = -m ] && echo riscv64 || echo n2\n' > /run/uname && chmod +x /run/uname
+        mount --bind /run/uname /usr/bin/uname"#,
     );
     refused(&[BOTH[0], "--prefix", PREFIX], &["its processor is riscv64", "build Tasuki on such a machine"]);
     hosts.lab.sh("n2", "umount /usr/bin/uname && rm /run/uname");

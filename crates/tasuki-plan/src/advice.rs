@@ -55,8 +55,8 @@ fn sentence(now: &Ranked, best: &Ranked, hosts: usize, nics: usize) -> Option<St
     }
     let passed = |ranked: &Ranked| ranked.measures.average_distance.map_or("?".into(), digits);
     Some(format!(
-        "The planner would cable these hosts otherwise ({}): all to all {} instead of {} Gbit/s for each host, \
-         {} instead of {} switches or relays between two hosts; tasuki plan --hosts {hosts} --nics {nics}",
+        "The planner would cable these hosts otherwise ({}): all to all {} instead of {} Gbit/s a host, {} \
+         instead of {} switches or relays between two hosts; tasuki plan --hosts {hosts} --nics {nics}",
         best.what,
         digits(could / 1e9),
         digits(is / 1e9),
