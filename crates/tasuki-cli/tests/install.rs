@@ -56,7 +56,8 @@ fn hosts_get_it_and_are_as_before_when_it_is_taken_away() {
     let Some(hosts) = Hosts::up(test) else { return };
     // The second host has a folder with files of others, one of which is replaced.
     let script = r"mkdir -p /run/opt/tasuki/bin /run/opt/tasuki/lib && cd /run/opt/tasuki
-        printf '#!/bin/sh\necho tasuki 0.0.9\n' > bin/tasuki && chmod 750 bin/tasuki && echo mine > lib/other";
+        printf '#!/bin/sh\necho tasuki 0.0.9\n' > bin/tasuki
+        chmod 750 bin/tasuki && echo mine > lib/other";
     hosts.lab.sh("n2", script);
     let before = hosts.look();
     let argv = [&BOTH[..], &["--prefix", PREFIX, "--json"]].concat();
