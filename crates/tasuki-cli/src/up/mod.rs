@@ -70,6 +70,9 @@ pub fn up(arguments: &UpArgs) -> Result<ExitCode, Failure> {
     };
     step(arguments, 1, "install");
     let (installed, remote) = install_all(arguments).map_err(ended)?;
+    if interrupted.load(Ordering::Relaxed) {
+        return Err(ended(Failure::new("")));
+    }
     step(arguments, 2, "discover");
     let (fleet, found) = find(arguments, &remote).map_err(ended)?;
 
