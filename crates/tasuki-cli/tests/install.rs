@@ -136,7 +136,7 @@ fn an_installation_that_is_killed_at_any_command_can_be_taken_back() {
         assert_ne!(removed[0]["outcome"], "failed", "{command} {call}: {removed:#?}");
         assert_eq!(hosts.look(), before, "{command} {call}");
     }
-    // And after all of this it can be installed.
+    // After all of this it can be installed.
     ok(&mut hosts.install(&argv));
 }
 

@@ -9,7 +9,7 @@ use tasuki_fleet::HostError;
 pub enum Outcome {
     /// Tasuki was put there.
     Installed,
-    /// The same version was there already.
+    /// Its version was there already.
     Same,
     /// It was taken away, and what was there before is there again.
     Removed,

@@ -14,8 +14,8 @@ use std::{path::PathBuf, time::Duration};
   check     every cable, and who is at its other end
   bench     an MPI over TCP and over Tasuki, about 20 s; raw limits where there is no MPI
 
-If a host cannot be set up, the check finds a fault, or Ctrl-C comes, all hosts are made as they were. If this \
-command itself is killed, `tasuki down` does that.
+If a host cannot be set up, the check finds a fault, or Ctrl-C comes, all hosts are made as they were. If
+this command itself is killed, `tasuki down` does that.
 
 Examples:
   tasuki up root@n1 root@n2 root@n3 root@n4

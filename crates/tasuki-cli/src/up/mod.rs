@@ -216,7 +216,7 @@ fn fleet_of(arguments: &UpArgs, remote: &str) -> Result<Fleet, Failure> {
     Ok(Fleet::Ssh(Box::new(SshHosts::through(cluster, arguments.ssh.command()?, tasuki))))
 }
 
-/// The same hosts, as a cluster that is known now.
+/// The hosts of a fleet, as a cluster that is known now.
 fn with_cluster(fleet: &Fleet, cluster: Cluster) -> Fleet {
     match fleet {
         Fleet::Local => Fleet::Local,
