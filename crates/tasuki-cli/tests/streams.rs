@@ -1,5 +1,5 @@
-//! Streams (`TASUKI_BULK`) under whole MPI programs: long messages go by TCP where that is wanted, and arrive
-//! complete whatever happens to the cables. That TCP was used is seen in a host's counters
+//! Streams (`TASUKI_BULK`) under whole MPI programs: long messages and those of a middle length go by TCP where
+//! that is wanted, and arrive complete whatever happens to the cables. That TCP was used is seen in a host's counters
 //! (`/proc/net/snmp`): segments that have arrived.
 
 mod support;
@@ -18,6 +18,10 @@ const FEW: u64 = 5_000;
 
 fn headon(lab: &TestLab, mpi: &Mpi, program: &Path, mebibytes: u32) -> MpiRun {
     MpiRun::new(lab, mpi, "tasuki", 2, program).args([mebibytes.to_string()]).limit(300)
+}
+
+fn halo(lab: &TestLab, mpi: &Mpi, program: &Path, rounds: u32, seed: &str) -> MpiRun {
+    MpiRun::new(lab, mpi, "tasuki", 2, program).args([rounds.to_string(), seed.to_owned()]).limit(300)
 }
 
 /// Number of segments of TCP that have arrived at a host (RFC 4022, tcpInSegs).
@@ -42,10 +46,12 @@ fn streams_over_wires_that_lose_double_and_damage() {
         .for_each(|(kind, share)| lab.fault(kind, &["all", share]));
     let programs = Programs::new();
     for mpi in families(test) {
-        let program = programs.build("headon", &mpi);
+        let (program, pieces) = (programs.build("headon", &mpi), programs.build("halo", &mpi));
         let before = segments(&lab);
         let printed = headon(&lab, &mpi, &program, 8).env("TASUKI_BULK", "streams").ok();
         assert!(printed.contains("headon ok"), "{}: {printed}", mpi.name);
+        let printed = halo(&lab, &mpi, &pieces, 200, &seed).env("TASUKI_BULK", "streams").ok();
+        assert!(printed.contains("halo ok"), "{}: {printed}", mpi.name);
         let came = segments(&lab) - before;
         assert!(came > FEW, "{}: {came} segments: not by stream", mpi.name);
         eprintln!("{}: {came} segments", mpi.name);
@@ -74,6 +80,64 @@ fn a_cable_that_dies_under_a_stream() {
         assert!(printed.contains("headon ok"), "{}: {printed}", mpi.name);
         assert!(segments(&lab) - before > FEW, "{}: not by stream", mpi.name);
         lab.fault("heal", &["all"]);
+    }
+}
+
+/// The cable of the stream dies between pieces of which some have been pushed and not received.
+#[test]
+fn a_cable_that_dies_under_pieces() {
+    let test = "a_cable_that_dies_under_pieces";
+    if skip_without_root(test) {
+        return;
+    }
+    let seed = (seed(test) as u32).to_string();
+    let lab = TestLab::up("strhalo", &["--shape", "pair:2"]);
+    let programs = Programs::new();
+    for mpi in families(test) {
+        let program = programs.build("halo", &mpi);
+        let before = segments(&lab);
+        let mut job = halo(&lab, &mpi, &program, 1_500, &seed).env("TASUKI_BULK", "streams").start();
+        while job.is_running() && segments(&lab) - before < 2 * FEW {
+            thread::sleep(Duration::from_millis(5));
+        }
+        lab.fault("cut", &["n1:eth1", "--keep-carrier"]);
+        let printed = job.ok();
+        assert!(printed.contains("halo ok"), "{}: {printed}", mpi.name);
+        assert!(segments(&lab) - before > FEW, "{}: not by stream", mpi.name);
+        lab.fault("heal", &["all"]);
+    }
+}
+
+/// By default pieces of a middle length go by stream over one fast cable, whether the kernel joins packets or
+/// not, and in packets over a slow one.
+#[test]
+fn pieces_go_by_stream_over_a_fast_cable() {
+    let test = "pieces_go_by_stream_over_a_fast_cable";
+    if skip_without_root(test) {
+        return;
+    }
+    let seed = (seed(test) as u32).to_string();
+    let programs = Programs::new();
+    let joined: &[&str] = &["--shape", "full:2", "--unshaped", "--offloads"];
+    let alone: &[&str] = &["--shape", "full:2", "--unshaped"];
+    let slow: &[&str] = &["--shape", "full:2", "--rate", "400M"];
+    for mpi in families(test) {
+        let program = programs.build("halo", &mpi);
+        for (name, shape, by_stream) in
+            [("strone", joined, true), ("strtwo", alone, true), ("strthree", slow, false)]
+        {
+            let lab = TestLab::up(name, shape);
+            let came = |rounds| {
+                let before = segments(&lab);
+                halo(&lab, &mpi, &program, rounds, &seed).ok();
+                segments(&lab) - before
+            };
+            match by_stream {
+                // On a machine with much other work no message is fast.
+                true => assert!((0..5).any(|_| came(1_500) > FEW), "{}: {name}: no stream", mpi.name),
+                false => assert!(came(200) < FEW, "{}: {name}: a stream", mpi.name),
+            }
+        }
     }
 }
 

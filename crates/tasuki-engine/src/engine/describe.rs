@@ -9,7 +9,7 @@ use crate::peers::{PeerRecord, Route};
 pub(crate) fn describe(engine: &Engine) -> String {
     let mut text = String::new();
     let (sends, recvs, copied) = engine.messages.census();
-    let (waiting, activity) = (engine.messages.completions().len(), engine.activity);
+    let (waiting, activity) = (engine.messages.completions().len(), &engine.activity);
     // Writing into a string cannot fail.
     let _ = writeln!(text, "tasuki endpoint {} (pid {})", engine.address, std::process::id());
     let _ = writeln!(

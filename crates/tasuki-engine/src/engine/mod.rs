@@ -13,6 +13,7 @@
 //!
 //! No owner knows this module. What one cannot do alone it returns, or leaves as a [`Duty`].
 
+mod activity;
 mod describe;
 mod poll;
 mod post;
@@ -41,6 +42,7 @@ use crate::rma::Rma;
 use crate::shm::Shm;
 use crate::shm::dual_copy::{DualCopyCounters, Pulled};
 use crate::wait::WaitPolicy;
+use activity::Activity;
 pub(crate) use describe::describe;
 use stats::Page;
 
@@ -53,15 +55,6 @@ enum Phase {
     Parting,
     /// All connections are told to end, whatever their peers' programs still want.
     Confirming,
-}
-
-/// How often the engine was entered.
-#[derive(Clone, Copy, Default)]
-struct Activity {
-    /// Calls of the program in which it made progress.
-    program: u64,
-    /// Rounds of the helper thread.
-    helper: u64,
 }
 
 /// The owners of an endpoint's state.
@@ -79,10 +72,6 @@ pub(crate) struct Engine {
     page: Page,
     phase: Phase,
     activity: Activity,
-    /// A copy of how often the program has made progress, which the helper thread reads.
-    entries: Arc<AtomicU64>,
-    /// When everything was last polled.
-    polled: Time,
     /// The last [`Engine::settle`] left nothing that could be done at once.
     settled: bool,
     /// Nothing but memory need be polled, as long as the wait policy and the UDP sockets permit: see
@@ -115,8 +104,6 @@ impl Engine {
             page: Page::default(),
             phase: Phase::Open,
             activity: Activity::default(),
-            entries: Arc::default(),
-            polled: Time(0),
             settled: false,
             quiet: false,
             on_failure,
@@ -133,6 +120,20 @@ impl Engine {
     /// The program may not post any more.
     fn is_closing(&self) -> bool {
         self.phase != Phase::Open
+    }
+}
+
+/// Progress of the program.
+impl Engine {
+    /// The program makes progress.
+    #[inline(always)]
+    pub fn count_program_call(&mut self) {
+        self.activity.enter();
+    }
+
+    /// How often the program has made progress, for those who do not hold the lock.
+    pub fn entries(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.activity.entries)
     }
 }
 

@@ -1,13 +1,11 @@
 //! Polls of a program that calls again and again: most of them look at shared memory alone, and find nothing
 //! or one message.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tasuki_proto::Time;
 use tasuki_ring::{Found, Peek};
-use tasuki_tuning::{engine, wait};
+use tasuki_tuning::wait;
 
 use super::Engine;
 use crate::api::Completion;
@@ -270,30 +268,18 @@ impl Engine {
 
 /// Progress of the program.
 impl Engine {
-    /// The program makes progress.
-    #[inline(always)]
-    pub fn count_program_call(&mut self) {
-        self.activity.program += 1;
-        self.entries.store(self.activity.program, Ordering::Relaxed);
-    }
-
-    /// How often the program has made progress, for those who do not hold the lock.
-    pub fn entries(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.entries)
+    pub(super) fn invite_to_streams(&mut self, now: Time) {
+        let mut cx = Context { messages: &mut self.messages, peers: &self.peers, net: &self.net, now };
+        self.rendezvous.invite(&mut cx);
     }
 
     /// A program that posts one long message after the other takes nothing in for a while; it makes progress
     /// now and then, so that the helper thread need not.
     pub(super) fn progress_while_posting(&mut self, now: Time) {
-        if now.since_ns(self.polled) >= engine::POSTING_NS {
-            self.count_program_call();
+        if self.activity.is_behind(now) {
+            self.activity.enter();
             self.progress();
         }
-    }
-
-    pub(super) fn invite_to_streams(&mut self, now: Time) {
-        let mut cx = Context { messages: &mut self.messages, peers: &self.peers, net: &self.net, now };
-        self.rendezvous.invite(&mut cx);
     }
 }
 
@@ -343,7 +329,7 @@ impl Engine {
     /// next poll that finds nothing, because the program waits for what has come.
     fn poll_everything(&mut self, mut busy: bool, all: bool) -> bool {
         let now = self.now();
-        self.polled = now;
+        self.activity.polled = now;
         if self.net.install_opened_lanes(&self.peers, now) {
             self.page.set_lanes(&self.shm, &self.net);
         }

@@ -153,9 +153,9 @@ impl Messages {
         measured
     }
 
-    /// Whether many messages went to the peer in packets, and at least one at so many bytes per second.
-    pub fn is_fast(&self, peer: Peer, rate: u64) -> bool {
-        self.speeds.is_fast(peer, rate)
+    /// Whether many messages went to the peer in packets, most of them faster than a slow cable carries them.
+    pub fn is_fast(&self, peer: Peer) -> bool {
+        self.speeds.is_fast(peer)
     }
 
     /// What is to come.

@@ -24,6 +24,12 @@ tuning! {
         measure "16384", two_hosts "--pair pingpong:64k,256k --pair stream:64k,256k --all alltoall:64k";
         adr 12;
 
+        /// Bytes that are kept before it is known where they belong.
+        AHEAD_ROOM: usize = 64 << 10, "bytes";
+        why "What comes before its receive is copied twice, in portions that stay in the processor's cache.";
+        measure "8192", two_hosts "--pair stream:16k,64k --all barrier";
+        adr 12;
+
         /// For so long after something has come by a stream the next message may begin in it (for half as
         /// long after something was sent); otherwise its beginning goes in a packet, which is found sooner.
         HOT_NS: u64 = 1_000_000, "ns";
@@ -32,7 +38,7 @@ tuning! {
         measure "0", two_hosts "--pair pingpong:16k,64k --pair stream:16k,64k --all barrier";
         adr 12;
 
-        /// Longer messages begin in a packet: their receiver then knows where the bytes belong when they come.
+        /// Longer messages begin in a packet: the receiver knows where the bytes belong when they come.
         STARTS_MAX: u64 = 32 << 10, "bytes";
         why "A packet costs one call more at either side, which matters less for a longer message.";
         measure "262144", two_hosts "--pair pingpong:64k --pair stream:64k --all barrier";
@@ -131,10 +137,16 @@ tuning! {
         measure "200000000", two_hosts "--pair pingpong:4M --pair stream:4M --all barrier";
         adr 12;
 
-        /// A peer to which so many messages of a middle length went in packets is invited, if the cable is
-        /// fast.
+        /// A peer to which so many messages of a middle length went fast in packets, and more than went slowly,
+        /// is invited.
         FREQUENT: u32 = 16, "messages";
         why "To open a stream costs some hundred microseconds, which a few dozen messages make good.";
+        measure "1000000000", two_hosts "--pair pingpong:16k,64k --all allreduce:64k";
+        adr 12;
+
+        /// After so many messages their counts are halved.
+        REMEMBERED: u32 = 256, "messages";
+        why "What a shaper has saved passes fast, and a program's first messages are slow; both are forgotten.";
         measure "1000000000", two_hosts "--pair pingpong:16k,64k --all allreduce:64k";
         adr 12;
 

@@ -1,9 +1,8 @@
 //! Bytes that were read from a stream before it was known where they belong.
 
-use super::record::HEAD;
+use tasuki_tuning::streams::AHEAD_ROOM as ROOM;
 
-/// Most bytes that are kept.
-pub(super) const ROOM: usize = 64 << 10;
+use super::record::HEAD;
 
 /// A buffer that is filled at its end and emptied from its front.
 #[derive(Default)]

@@ -86,7 +86,7 @@ impl Streams {
         let frequent = cx.peers.iter().filter(|(peer, record)| {
             matches!(record.route, Route::Net(_))
                 && !record.gone
-                && cx.messages.is_fast(*peer, streams::RATE_MIN as u64)
+                && cx.messages.is_fast(*peer)
                 && !self.links.contains_key(peer)
         });
         frequent.filter_map(|(peer, _)| Some((peer, only_rail(cx, peer)?))).collect()

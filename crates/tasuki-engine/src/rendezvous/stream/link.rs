@@ -150,7 +150,7 @@ impl Link {
         let id = cx.record(peer).map(|record| record.id);
         let awaited = id.is_some_and(|id| cx.messages.outlook().awaited_from(id) > 0);
         let moved = self.tx.send(cx.messages, peer, stream).and_then(|sent| {
-            let released = self.tx.release(cx.messages, stream)?;
+            let released = self.tx.release(cx.messages, stream, cx.now)?;
             let waits = awaited || look || self.rx.is_at_work() || self.rx.is_hot(cx.now);
             let received = if waits { self.rx.receive(cx.messages, id?, stream, cx.now)? } else { 0 };
             Some((sent, received, released))

@@ -102,7 +102,12 @@ impl Streams {
     /// Whether streams are to be looked at though nothing is known to come: something has come lately, or it
     /// is time.
     pub fn is_look_due(&self, now: Time) -> bool {
-        now >= self.look_at || self.links.values().any(|link| link.is_hot(now))
+        now >= self.look_at || self.is_hot(now)
+    }
+
+    /// Whether something has come by a stream lately, so that the next message may begin in it.
+    pub fn is_hot(&self, now: Time) -> bool {
+        self.links.values().any(|link| link.is_hot(now))
     }
 
     /// A peer has failed, or the connection to it is over, and with it everything that was under way.

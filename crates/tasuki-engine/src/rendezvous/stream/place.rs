@@ -3,9 +3,8 @@
 use std::ptr::NonNull;
 
 use tasuki_msg::{Data, PeerId, Sink};
-use tasuki_tuning::streams;
+use tasuki_tuning::streams::{self, AHEAD_ROOM};
 
-use super::ahead::ROOM;
 use super::record::HEAD;
 use crate::messages::{Messages, PullJob};
 
@@ -14,7 +13,7 @@ use crate::messages::{Messages, PullJob};
 pub(super) fn place_untouched(messages: &Messages, from: PeerId, data: &Data) -> Option<NonNull<[u8]>> {
     let placement = messages.outlook().untouched(from, data)?;
     let Sink::Recv { user, offset, .. } = placement.sink else { return None };
-    let len = placement.len.min((ROOM - HEAD) as u64);
+    let len = placement.len.min((AHEAD_ROOM - HEAD) as u64);
     let first = NonNull::new(messages.recv_piece(user, offset, len)?)?;
     Some(NonNull::slice_from_raw_parts(first, len as usize))
 }

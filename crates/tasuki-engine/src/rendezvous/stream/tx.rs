@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io::IoSlice;
 
 use tasuki_link::Stream;
+use tasuki_proto::Time;
 use tasuki_tuning::streams;
 
 use super::record::{Head, Written};
@@ -25,6 +26,9 @@ pub(super) struct StreamTx {
     taken: VecDeque<(u64, Push)>,
     /// Bytes that the kernel has taken since the stream began, heads included.
     written: u64,
+    /// How many of them had arrived at the peer's host when that last changed, and when that was, ns; 0 if
+    /// nothing was under way.
+    arrived: (u64, u64),
     /// The kernel took no more bytes last time.
     full: bool,
     /// The stream is over, and the peer has not said yet what it has received by it.
@@ -174,18 +178,30 @@ impl StreamTx {
         payload
     }
 
-    /// Releases the pieces that have arrived at the peer's host. True if there was one.
-    pub fn release(&mut self, messages: &mut Messages, stream: &Stream) -> Option<bool> {
-        if self.taken.is_empty() {
+    /// Releases the pieces that have arrived at the peer's host. True if there was one. `None`: the stream is
+    /// gone, or nothing has arrived for so long that it is taken for dead. (A message may begin in the stream,
+    /// so that its receiver does not know that it waits for something.)
+    pub fn release(&mut self, messages: &mut Messages, stream: &Stream, now: Time) -> Option<bool> {
+        if self.taken.is_empty() && self.records.is_empty() {
+            self.arrived.1 = 0;
             return Some(false);
         }
         let arrived = self.written.saturating_sub(stream.unacknowledged().ok()?);
+        if arrived != self.arrived.0 || self.arrived.1 == 0 {
+            self.arrived = (arrived, now.0);
+        }
+        if now.0.saturating_sub(self.arrived.1) >= streams::STALLED_NS {
+            return None;
+        }
         let mut any = false;
         while let Some((_, push)) =
             self.taken.pop_front_if(|(place, push)| *place + push.place().1 <= arrived)
         {
             messages.release_push(&push);
             any = true;
+        }
+        if self.taken.is_empty() && self.records.is_empty() {
+            self.arrived.1 = 0;
         }
         Some(any)
     }
