@@ -112,7 +112,8 @@ fn fleet_of(arguments: &CheckArgs) -> Result<Fleet, Failure> {
     }
 }
 
-fn show(report: &Report) {
+/// Prints what a check has found.
+pub fn show(report: &Report) {
     for finding in &report.findings {
         let (verdict, word) =
             if finding.warning { (Verdict::Doubtful, "warning") } else { (Verdict::Bad, "FAULT") };

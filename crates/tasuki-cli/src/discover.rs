@@ -3,19 +3,20 @@
 use crate::{
     args::DiscoverArgs,
     failure::Failure,
-    terminal::{percent_bar, print_json, table},
+    terminal::{paragraph, percent_bar, print_json, table},
 };
 use nix::sys::signal::{SigHandler, Signal, signal};
 use serde::Serialize;
 use std::{
     io::{stdin, stdout},
     process::ExitCode,
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use tasuki_cluster::{Cluster, End, HostId, NicId};
-use tasuki_discover::{Description, Discoverer, Finding, Options, describe, ssh_hosts};
+use tasuki_discover::{Description, Discoverer, Finding, Options, describe, patch, revised, ssh_hosts};
 use tasuki_fleet::{Fleet, LabHosts, SshHosts};
-use tasuki_plan::{cabling_list, write_file};
+use tasuki_plan::{advice, cabling_list, picture::draw_cluster, write_file};
+use tasuki_topo::Network;
 
 /// Steps of the progress bar.
 const PARTS: f64 = 1000.0;
@@ -38,53 +39,119 @@ pub fn guard(names: &[String]) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Exit code where a file differs from what was found, as of diff(1).
+const DIFFERENT: u8 = 1;
+
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Shown<'a> {
     cluster: &'a Cluster,
     findings: &'a [Finding],
     file: &'a str,
+    /// What changes in the file that is there; empty: nothing.
+    patch: Option<&'a str>,
+    advice: Option<&'a str>,
 }
 
 /// Runs the command.
 pub fn run(arguments: &DiscoverArgs) -> Result<ExitCode, Failure> {
-    arguments.overwrite.check_file(arguments.output.as_deref())?;
+    arguments.overwrite.check(arguments.picture.as_deref())?;
+    let known = known_file(arguments)?;
     // SAFETY: ignoring a signal installs no handler. It is ignored because a host whose agent has ended is
     // reported, and must not end the discovery.
     unsafe { signal(Signal::SIGPIPE, SigHandler::SigIgn) }?;
-    let found = discover(arguments)?;
+    let fleet = fleet_of(arguments)?;
+    let DiscoverArgs { name, time, wait, include, .. } = arguments;
+    let found = discover(&fleet, &Search { name, time: *time, wait: *wait, include })?;
+    let text = match &known {
+        Some((_, known)) => found.text_of(&revised(known, &found)),
+        None => found.text.clone(),
+    };
+    let change = known.as_ref().zip(arguments.output.as_deref());
+    let change = change.map(|((old, _), file)| patch(&file.display().to_string(), old, &text));
     // A file is written only if it can be used. What was found is shown in any case.
-    let checked = Cluster::parse(&found.text, None);
+    let checked = Cluster::parse(&text, None);
+    let advice = advice(&found.cluster).ok().flatten();
     if arguments.json {
-        print_json(&Shown { cluster: &found.cluster, findings: &found.findings, file: &found.text })?;
+        let (cluster, findings) = (&found.cluster, found.findings.as_slice());
+        let (patch, advice) = (change.as_deref(), advice.as_deref());
+        print_json(&Shown { cluster, findings, file: &text, patch, advice })?;
     } else {
         show(&found);
+        if let Some(advice) = &advice {
+            println!("\n{}", paragraph(advice, 0));
+        }
     }
     checked.map_err(|error| Failure::new(format!("no cluster file follows from this: {error}")))?;
     if found.cluster.cables.is_empty() {
         return Err(Failure::new("no cable between hosts was found, so no cluster file was written"));
     }
-    if let Some(path) = &arguments.output {
-        write_file(path, &found.text)?;
-        if !arguments.json {
-            let lab = arguments.lab.as_ref().map_or(String::new(), |lab| format!(" --lab {lab}"));
-            println!("\nWritten to {0}; what it would set up: tasuki diff{lab} {0}", path.display());
-        }
+    if let Some(file) = &arguments.picture {
+        write_file(file, &draw_cluster(&Network::from_cluster(&found.cluster)?, &found.cluster, &[])?)?;
     }
+    let Some(path) = &arguments.output else { return Ok(ExitCode::SUCCESS) };
+    let say = |text: String| {
+        if !arguments.json {
+            println!("\n{text}");
+        }
+    };
+    match change {
+        Some(change) if change.is_empty() => {
+            say(format!("{} describes what was found", path.display()));
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(change) if !arguments.write => {
+            say(format!("{change}\n--write changes the file so; --force writes it anew"));
+            return Ok(ExitCode::from(DIFFERENT));
+        }
+        _ => write_file(path, &text)?,
+    }
+    let lab = arguments.lab.as_ref().map_or(String::new(), |lab| format!(" --lab {lab}"));
+    say(format!("Written to {0}; what it would set up: tasuki diff{lab} {0}", path.display()));
     Ok(ExitCode::SUCCESS)
 }
 
-fn discover(arguments: &DiscoverArgs) -> Result<Description, Failure> {
-    let fleet = fleet_of(arguments)?;
-    let include = arguments.include.iter().map(|text| match text.split_once(':') {
+/// The cluster file that is there, with its text, unless it is to be written anew. Commands ask before they
+/// begin, so that a discovery is not in vain.
+fn known_file(arguments: &DiscoverArgs) -> Result<Option<(String, Cluster)>, Failure> {
+    let Some(path) = arguments.output.as_deref().filter(|path| path.is_file()) else { return Ok(None) };
+    if arguments.overwrite.force {
+        return Ok(None);
+    }
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+    let known = Cluster::parse(&text, Some(path)).map_err(|error| {
+        Failure::new(format!(
+            "{} is there already, and is no cluster file: {error}; --force writes over it",
+            path.display()
+        ))
+    })?;
+    Ok(Some((text, known)))
+}
+
+/// What is looked for.
+pub struct Search<'a> {
+    /// Name of the cluster.
+    pub name: &'a str,
+    /// How long NICs say hello and listen.
+    pub time: Duration,
+    /// How long hosts may take to answer.
+    pub wait: Duration,
+    /// NICs that take part although they would be left alone, as `[HOST:]NIC`.
+    pub include: &'a [String],
+}
+
+/// Finds out how the hosts of a fleet are cabled.
+pub fn discover(fleet: &Fleet, search: &Search<'_>) -> Result<Description, Failure> {
+    let include = search.include.iter().map(|text| match text.split_once(':') {
         Some((host, nic)) => (Some(host.to_owned()), nic.to_owned()),
         None => (None, text.clone()),
     });
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64);
     let options = Options {
         run: now ^ u64::from(std::process::id()).rotate_left(48),
-        time: arguments.time,
-        wait: arguments.wait,
+        time: search.time,
+        wait: search.wait,
         include: include.collect(),
     };
     let bar = percent_bar(PARTS as u64).with_prefix("discover");
@@ -92,13 +159,13 @@ fn discover(arguments: &DiscoverArgs) -> Result<Description, Failure> {
         bar.set_position((done * PARTS) as u64);
         bar.set_message(what.to_owned());
     };
-    let discovered = Discoverer::new(&fleet, &options, &mut progress).run();
+    let discovered = Discoverer::new(fleet, &options, &mut progress).run();
     bar.finish_and_clear();
-    let management = |host: usize| match &fleet {
+    let management = |host: usize| match fleet {
         Fleet::Ssh(hosts) => hosts.cluster.host_of(HostId(host)).management.clone(),
         Fleet::Local | Fleet::Lab(_) => None,
     };
-    Ok(describe(&arguments.name, &discovered?, management))
+    Ok(describe(search.name, &discovered?, management))
 }
 
 fn fleet_of(arguments: &DiscoverArgs) -> Result<Fleet, Failure> {
@@ -113,7 +180,8 @@ fn fleet_of(arguments: &DiscoverArgs) -> Result<Fleet, Failure> {
     Ok(Fleet::Ssh(Box::new(SshHosts::through(cluster, ssh, tasuki))))
 }
 
-fn show(found: &Description) {
+/// Prints what was found: NICs, the cabling list, and what is odd.
+pub fn show(found: &Description) {
     let cluster = &found.cluster;
     let mut rows = table(["host", "NIC", "rate", "MTU", "cable to"]);
     for (number, host) in cluster.hosts.iter().enumerate() {

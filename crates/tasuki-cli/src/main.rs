@@ -16,6 +16,7 @@ mod doctor;
 mod failure;
 mod fleet;
 mod info;
+mod install;
 mod lab;
 mod pages;
 mod run;
@@ -26,6 +27,7 @@ mod terminal;
 mod topo;
 mod transport;
 mod tune;
+mod up;
 mod watch;
 
 use args::{Command, Tasuki};
@@ -72,6 +74,9 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Discover(arguments) => discover::run(&arguments),
         Command::DiscoverAgent => discover::agent(),
         Command::DiscoverGuard { nics } => discover::guard(&nics),
+        Command::Install(arguments) => install::run(&arguments),
+        Command::Up(arguments) => up::up(&arguments),
+        Command::Down(arguments) => up::down(&arguments),
         Command::Lab(command) => lab::run(command),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use clap::ValueEnum;
+use std::path::Path;
 use tasuki_job::Choice;
 use tasuki_launch::{Mpi, Transport};
 
@@ -28,7 +29,12 @@ impl From<Wanted> for tasuki_job::Wanted {
 
 /// Chooses the transport for an MPI, and prints why it is TCP if that was not asked for.
 pub fn choose(wanted: Option<Wanted>, mpi: &Mpi) -> Result<Transport, Failure> {
-    let Choice { transport, note } = tasuki_job::choose(wanted.map(Into::into), mpi)?;
+    choose_from(wanted, mpi, None)
+}
+
+/// [`choose`], with the provider in a folder if one is named.
+pub fn choose_from(wanted: Option<Wanted>, mpi: &Mpi, provider: Option<&Path>) -> Result<Transport, Failure> {
+    let Choice { transport, note } = tasuki_job::choose_from(wanted.map(Into::into), mpi, provider)?;
     if let Some(note) = note {
         eprintln!("tasuki: {note}");
     }

@@ -50,10 +50,69 @@ fn the_cabling_of_labs_is_recovered() {
         ok(tasuki().args(["discover", "--lab", &lab.name, "--time", "2s", "-o"]).arg(&found));
         assert_eq!(load(&found), load(&built), "{shape}");
         assert!(!lab.run("n1", &["ip", "-o", "link", "show", "eth1"]).contains(",UP"), "{shape}");
-        // A file that is there is not written over.
-        let again = tasuki().args(["discover", "--lab", &lab.name, "-o"]).arg(&found).output().expect("runs");
-        assert!(!again.status.success() && text(&again).contains("--force"), "{}", text(&again));
     }
+}
+
+#[test]
+fn a_file_that_is_there_gets_a_patch_and_keeps_what_a_person_has_written() {
+    let test = "a_file_that_is_there_gets_a_patch_and_keeps_what_a_person_has_written";
+    if skip_without_root(test) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("cluster.toml");
+    let (lab, moved) = (
+        TestLab::up("patch", &["--shape", "ring:4", "--bare"]),
+        TestLab::up("patched", &["--shape", "full:4", "--bare"]),
+    );
+    let discover = |lab: &TestLab, argv: &[&str]| {
+        let mut command = tasuki();
+        command.args(["discover", "--lab", &lab.name, "--time", "2s", "-o"]).arg(&file).args(argv);
+        command.output().expect("runs")
+    };
+    let picture = folder.path().join("picture.svg");
+    assert!(discover(&lab, &["--picture", &picture.display().to_string()]).status.success());
+    assert!(std::fs::read_to_string(&picture).expect("written").contains("<svg"));
+    let written = std::fs::read_to_string(&file).expect("written");
+    let own = written.replacen("name = \"n3\"\n", "name = \"n3\"\ncores = 12\n", 1);
+    std::fs::write(&file, &own).expect("writes");
+    let same = discover(&lab, &[]);
+    assert!(same.status.success() && text(&same).contains("describes what was found"), "{}", text(&same));
+    // Another lab stands for the same hosts after they were cabled anew.
+    let differs = discover(&moved, &[]);
+    let said = text(&differs);
+    assert_eq!(differs.status.code(), Some(1), "{said}");
+    for word in ["--- ", "@@ -", "+", "eth3", "--write changes the file so"] {
+        assert!(said.contains(word), "{word:?} is not in: {said}");
+    }
+    assert_eq!(std::fs::read_to_string(&file).expect("there"), own, "nothing was written");
+    assert!(discover(&moved, &["--write"]).status.success());
+    let now = Cluster::load(&file).expect("a cluster file");
+    let shape: Cluster =
+        Cluster::parse(&ok(tasuki().args(["cluster", "new", "full:4"])), None).expect("a cluster");
+    assert_eq!((joined(&now), now.hosts[2].cores), (joined(&shape), Some(12)));
+    // What is no cluster file is not touched.
+    std::fs::write(&file, "precious").expect("writes");
+    let refused = discover(&lab, &["--write"]);
+    assert!(!refused.status.success() && text(&refused).contains("is no cluster file"), "{}", text(&refused));
+}
+
+#[test]
+fn one_machine_alone_says_what_its_nics_hear() {
+    if skip_without_root("one_machine_alone_says_what_its_nics_hear") {
+        return;
+    }
+    let lab = TestLab::up("alone", &["--shape", "ring:3", "--bare"]);
+    let output = lab.exec("n1", &[TASUKI, "discover", "--local", "--time", "1s"]).output().expect("runs");
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    // Whether the machines at the other ends happen to send something is chance.
+    for nic in ["n1:eth1", "n1:eth2"] {
+        let heard = ["has a carrier, and nobody was heard", "hears machines that are not in the list"];
+        let is_told = heard.iter().any(|words| said.contains(&format!("{nic} {words}")));
+        assert!(is_told, "{nic}: {said}");
+    }
+    assert!(said.contains("no cable between hosts was found"), "{said}");
 }
 
 #[test]

@@ -20,8 +20,19 @@ pub struct Description {
     pub cluster: Cluster,
     /// Everything that was found besides.
     pub findings: Vec<Finding>,
+    /// What is known of switches and rates besides the file's keys.
+    pub(crate) notes: Vec<String>,
     /// The text of the cluster's file, with a comment for each finding.
     pub text: String,
+    /// NICs that do not tell their rate, so that one is assumed.
+    pub assumed: BTreeSet<NicId>,
+}
+
+impl Description {
+    /// The text of the file of another cluster, with the same comments.
+    pub fn text_of(&self, cluster: &Cluster) -> String {
+        text(cluster, &self.findings, &self.notes)
+    }
 }
 
 /// Describes what was discovered as a cluster of this name. `management` says how ssh reaches a host, by its
@@ -40,8 +51,9 @@ pub fn describe(
         findings.push(Finding::new(Kind::Apart, [], says, "cable it, and run `tasuki discover` again"));
     }
     let mtus = mtus(hosts, graph, &mut findings);
-    let mut builder =
-        Builder { cluster: Cluster::empty(name.into()), places: BTreeMap::new(), notes: Vec::new() };
+    let cluster = Cluster::empty(name.into());
+    let (places, notes, assumed) = (BTreeMap::new(), Vec::new(), BTreeSet::new());
+    let mut builder = Builder { cluster, places, notes, assumed };
     for &number in &kept {
         let Some(host) = &hosts[number] else { continue };
         let address = management(number).filter(|address| address.to_string() != host.name);
@@ -51,9 +63,9 @@ pub fn describe(
     builder.note_rates(hosts);
     graph.cables.iter().for_each(|ends| builder.add_cable(*ends));
     graph.segments.iter().for_each(|segment| builder.add_segment(segment, hosts));
-    let Builder { cluster, notes, .. } = builder;
+    let Builder { cluster, notes, assumed, .. } = builder;
     let text = text(&cluster, &findings, &notes);
-    Description { cluster, findings, text }
+    Description { cluster, findings, notes, text, assumed }
 }
 
 /// All sets of NICs that share a cable or switch.
@@ -103,6 +115,8 @@ struct Builder {
     places: BTreeMap<PortId, NicId>,
     /// What is known of switches besides the file's keys.
     notes: Vec<String>,
+    /// NICs that do not tell their rate.
+    assumed: BTreeSet<NicId>,
 }
 
 impl Builder {
@@ -126,7 +140,11 @@ impl Builder {
                 continue;
             }
             let nics = &mut self.cluster.hosts[id.0].nics;
-            self.places.insert(port, NicId { host: id, index: nics.len() });
+            let place = NicId { host: id, index: nics.len() };
+            self.places.insert(port, place);
+            if sight.mbits.is_none() {
+                self.assumed.insert(place);
+            }
             let rate = sight.mbits.map_or(DEFAULT_RATE, |mbits| Rate { bits_per_second: mbits * 1_000_000 });
             nics.push(Nic {
                 name: sight.name.clone(),

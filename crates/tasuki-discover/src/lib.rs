@@ -2,7 +2,8 @@
 //! listens for others and for LLDP; cables, switches and what is wrong follow from what was heard.
 //!
 //! These parts perform no IO: [`Book`] (frames that came in on one NIC), [`infer()`] (from what all NICs
-//! heard to a [`Graph`]) and [`describe`] (from there to a cluster). An [`agent`] runs on every host, and a
+//! heard to a [`Graph`]), [`describe`] (from there to a cluster), and [`revised`] with [`patch()`] (what that
+//! changes in a file that is there). An [`agent`] runs on every host, and a
 //! [`Discoverer`] gives the agents their orders.
 #![forbid(unsafe_code)]
 
@@ -16,8 +17,10 @@ mod hearing;
 mod infer;
 mod lldp;
 mod model;
+mod patch;
 mod protocol;
 mod reach;
+mod revise;
 
 pub use book::Book;
 pub use describe::{Description, describe};
@@ -27,5 +30,7 @@ pub use finding::{Finding, Kind};
 pub use infer::{Graph, Segment, infer};
 pub use lldp::{LLDP_ETHERTYPE, LLDP_GROUP, LldpError, Neighbour};
 pub use model::{Heard, HostSight, Mac, NicSight, PortId};
+pub use patch::patch;
 pub use protocol::{AGENT_COMMAND, GUARD_COMMAND};
 pub use reach::ssh_hosts;
+pub use revise::revised;

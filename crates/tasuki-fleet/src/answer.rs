@@ -44,6 +44,8 @@ pub struct Answer {
     pub(crate) runs_tasuki: bool,
     /// How ssh reaches the host, as one would type it; `None`: without ssh.
     pub(crate) ssh: Option<String>,
+    /// Whether a cluster file says how it is reached.
+    pub(crate) has_file: bool,
     /// The program that was run to reach the host, for the error that it cannot be run.
     pub(crate) program: String,
     /// How the command ended.
@@ -97,7 +99,9 @@ impl Answer {
         let plain = |why: String| (why, None);
         let (why, remedy) = match (&self.output, &self.ssh) {
             (Err(error), _) => plain(format!("cannot run {}: {error}", self.program)),
-            (Ok(output), Some(target)) if output.code == Some(NOT_REACHED) => not_reached(target, output),
+            (Ok(output), Some(target)) if output.code == Some(NOT_REACHED) => {
+                not_reached(target, self.has_file, output)
+            }
             (Ok(output), Some(_)) if output.code == Some(NOT_FOUND) && self.runs_tasuki => not_found(output),
             (Ok(output), Some(_)) => plain(failure(output).trim_end_matches('.').into()),
             (Ok(output), None) => plain(failure(output)),
@@ -111,14 +115,14 @@ fn failure(output: &Output) -> String {
 }
 
 /// What failed, and what helps, where ssh did not reach the machine that it was to reach as `target` says.
-fn not_reached(target: &str, output: &Output) -> (String, Option<String>) {
+fn not_reached(target: &str, has_file: bool, output: &Output) -> (String, Option<String>) {
     let said = output.stderr_tail(TAIL_LINES);
-    (
-        format!("it does not answer: {}", said.trim_end_matches('.')),
-        Some(format!(
-            "try `ssh {target} true`; `management` and `ssh` in the cluster file say how it is reached"
-        )),
-    )
+    let place = match has_file {
+        true => "`management` and `ssh` in the cluster file say how it is reached",
+        false => "~/.ssh/config can say how it is reached",
+    };
+    let why = format!("it does not answer: {}", said.trim_end_matches('.'));
+    (why, Some(format!("try `ssh {target} true`; {place}")))
 }
 
 /// What failed, and what helps, where the machine's shell did not find `tasuki`.
@@ -143,6 +147,7 @@ mod tests {
             label: name(),
             runs_tasuki: true,
             ssh,
+            has_file: true,
             program: "ssh".into(),
             output: Ok(output),
         }

@@ -116,7 +116,9 @@ impl Fleet {
             Self::Lab(_) => (name.clone(), None),
             Self::Ssh(hosts) => (name.clone(), hosts.target(HostId(host)).map(|target| target.to_string())),
         };
-        Answer { host: name, label, runs_tasuki: task.program == Program::Tasuki, ssh, program, output }
+        let has_file = self.cluster().is_some_and(|cluster| cluster.source.is_some());
+        let runs_tasuki = task.program == Program::Tasuki;
+        Answer { host: name, label, runs_tasuki, ssh, has_file, program, output }
     }
 
     /// Runs the same task on all hosts at once.

@@ -37,6 +37,11 @@ impl SshHosts {
         Self { cluster, ssh, tasuki, own: host_name() }
     }
 
+    /// The machines of another cluster, reached in the same way.
+    pub fn with_cluster(&self, cluster: Cluster) -> Self {
+        Self { cluster, ..self.clone() }
+    }
+
     /// How ssh reaches a host; `None`: it is this machine.
     pub(crate) fn target(&self, host: HostId) -> Option<SshTarget<'_>> {
         let is_own = self.own == self.cluster.host_of(host).name;

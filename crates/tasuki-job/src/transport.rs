@@ -1,7 +1,10 @@
 //! What carries a job's messages: Tasuki where it can, TCP elsewhere.
 
 use crate::RunError;
-use std::{ffi::OsStr, path::PathBuf};
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
 use tasuki_lab::JOB_VARIABLE;
 use tasuki_launch::{Environment, Mpi, Provider, Transport};
 
@@ -30,8 +33,13 @@ pub struct Choice {
 /// # Errors
 /// If there is none.
 pub fn own_provider() -> Result<Provider, RunError> {
-    let chosen = std::env::var_os("TASUKI_PROVIDER").map(PathBuf::from);
-    Ok(Provider::find(&std::env::current_exe()?, chosen.as_deref())?)
+    provider_in(None)
+}
+
+/// The provider in a folder; `None`: [`own_provider`].
+fn provider_in(folder: Option<&Path>) -> Result<Provider, RunError> {
+    let named = std::env::var_os("TASUKI_PROVIDER").map(PathBuf::from);
+    Ok(Provider::find(&std::env::current_exe()?, folder.or(named.as_deref()))?)
 }
 
 /// Chooses the transport for an MPI. If nothing is asked for, it is Tasuki if the MPI can load it, else TCP.
@@ -39,21 +47,29 @@ pub fn own_provider() -> Result<Provider, RunError> {
 /// # Errors
 /// If Tasuki is asked for and cannot be had.
 pub fn choose(wanted: Option<Wanted>, mpi: &Mpi) -> Result<Choice, RunError> {
+    choose_from(wanted, mpi, None)
+}
+
+/// [`choose`], with the provider in a folder, where hosts have it. `None`: [`own_provider`].
+///
+/// # Errors
+/// If Tasuki is asked for and cannot be had.
+pub fn choose_from(wanted: Option<Wanted>, mpi: &Mpi, folder: Option<&Path>) -> Result<Choice, RunError> {
     let plain = |transport| Choice { transport, note: None };
     match wanted {
         Some(Wanted::Tcp) => Ok(plain(Transport::Tcp)),
-        Some(Wanted::Tasuki) => tasuki(mpi).map(plain),
+        Some(Wanted::Tasuki) => tasuki(mpi, folder).map(plain),
         Some(Wanted::Shm) => Ok(plain(Transport::Shm)),
-        None => Ok(match tasuki(mpi) {
+        None => Ok(match tasuki(mpi, folder) {
             Ok(transport) => plain(transport),
             Err(error) => Choice { transport: Transport::Tcp, note: Some(format!("over TCP: {error}")) },
         }),
     }
 }
 
-fn tasuki(mpi: &Mpi) -> Result<Transport, RunError> {
+fn tasuki(mpi: &Mpi, folder: Option<&Path>) -> Result<Transport, RunError> {
     mpi.check_libfabric()?;
-    Ok(Transport::Tasuki(own_provider()?))
+    Ok(Transport::Tasuki(provider_in(folder)?))
 }
 
 /// Variables of this process that steer Tasuki inside the ranks, and libfabric's log. Ranks get them without

@@ -10,6 +10,7 @@
 //! - [`picture`] draws a network.
 #![forbid(unsafe_code)]
 
+mod advice;
 mod cabling_list;
 mod compare;
 mod engines;
@@ -32,6 +33,7 @@ mod tables;
 mod traffic;
 mod verify;
 
+pub use advice::advice;
 pub use cabling_list::{ListedEnd, cabling_list, labels, listed_ends};
 pub use compare::{COMPARE_STEPS, Compared, compare, compared_engines};
 pub use engines::{ENGINES, engine_named};

@@ -11,6 +11,7 @@ use crate::{
     fleet,
     terminal::progress_bar,
 };
+use indicatif::ProgressBar;
 use std::{
     io::Read,
     path::Path,
@@ -143,8 +144,8 @@ fn apply_options(arguments: &ApplyArgs) -> ApplyOptions {
 }
 
 /// Shows a progress bar for each thing that all hosts are asked for.
-fn progress() -> impl Fn(Step<'_>) + Sync {
-    let bar = Mutex::new(progress_bar(0));
+pub fn progress() -> impl Fn(Step<'_>) + Sync {
+    let bar = Mutex::new(ProgressBar::hidden());
     move |step| {
         let mut bar = bar.lock().unwrap_or_else(PoisonError::into_inner);
         match step {

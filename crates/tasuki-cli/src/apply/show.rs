@@ -18,8 +18,10 @@ pub enum Form {
     Json,
     /// With a row for every change that would be made.
     Full,
-    /// With a few lines for each host.
+    /// With a few lines for each host, and the option that shows all.
     Short,
+    /// With a few lines for each host.
+    Brief,
 }
 
 /// Prints reports of `apply`, `diff` or `undo`. `verb` says what happens to a setting: `changed` or
@@ -48,7 +50,7 @@ pub fn reports(reports: &[Report], verb: &str, mode: Mode, form: Form) -> Result
             }
             _ => {}
         }
-        if mode == Mode::Show && form == Form::Short {
+        if mode == Mode::Show && form != Form::Full {
             for line in summary::lines(&report.changes) {
                 println!("  {}", paragraph(&line, SUMMARY_INDENT).replace(summary::NO_BREAK, " "));
             }

@@ -14,6 +14,7 @@ logged in, interfaces with a default route, wireless ones, and ports of bridges 
 Examples:
   sudo tasuki discover n1 n2 n3 n4 -o cluster.toml       # over ssh as root
   tasuki discover --lab bare -o cluster.toml             # the hosts of a lab, as `lab up --bare` makes them
+  tasuki discover n1 n2 -o cluster.toml --write          # again, after cables were moved
   tasuki discover n1 n2 --time 35s                       # long enough to hear the LLDP of any switch
 
 See docs/guide/discover.md.")]
@@ -27,9 +28,15 @@ pub struct DiscoverArgs {
     /// This machine alone
     #[arg(long)]
     pub local: bool,
-    /// Cluster file to write
+    /// Cluster file to write; of one that is there a patch is shown
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Apply the patch to the cluster file that is there
+    #[arg(long, requires = "output", conflicts_with = "force")]
+    pub write: bool,
+    /// Picture to write
+    #[arg(long, value_name = "FILE.svg")]
+    pub picture: Option<PathBuf>,
     #[command(flatten)]
     pub overwrite: Overwrite,
     /// Name of the cluster
@@ -53,7 +60,7 @@ pub struct DiscoverArgs {
 }
 
 /// A name of a cluster that can be in a file.
-fn cluster_name(text: &str) -> Result<String, String> {
+pub fn cluster_name(text: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let begins_well = text.starts_with(|c: char| c.is_ascii_alphanumeric());
     if begins_well && text.len() <= 40 && text.chars().all(is_plain) {

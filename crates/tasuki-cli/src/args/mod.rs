@@ -10,6 +10,7 @@ mod discover;
 mod drain;
 mod help;
 mod info;
+mod install;
 mod lab;
 mod overwrite;
 mod rate;
@@ -24,6 +25,7 @@ mod testbed;
 mod topo;
 mod topo_tables;
 mod tune;
+mod up;
 
 pub use self::apply::{ApplyArgs, HostsArgs, OnOff, StateArgs, WatchArgs};
 pub use self::bench::{BenchCommand, BenchMpi, BenchNas, BenchRaw, BenchStartup, DemoArgs};
@@ -34,6 +36,7 @@ pub use self::cluster::{ClusterCommand, ClusterNew};
 pub use self::discover::DiscoverArgs;
 pub use self::drain::{BenchDrain, BenchRates, Packets};
 pub use self::info::InfoArgs;
+pub use self::install::{InstallArgs, SshArgs};
 pub use self::lab::{FaultArgs, LabCommand, LabUp};
 pub use self::overwrite::Overwrite;
 pub use self::rate::rate;
@@ -47,6 +50,7 @@ pub use self::testbed::{HostSource, Results};
 pub use self::topo::{Best, MeasureArgs, PlanArgs, RouteArgs, TopoCommand};
 pub use self::topo_tables::{CompareArgs, ShowArgs, VerifyArgs};
 pub use self::tune::{By, TuneChange, TuneCommand, TuneJson, TuneRun, TuneSet, TuneShow, TuneSimulate};
+pub use self::up::{DownArgs, UpArgs};
 
 use crate::terminal;
 use clap::{
@@ -126,6 +130,12 @@ pub enum Command {
         /// The NICs
         nics: Vec<String>,
     },
+    /// From cabled machines to a running cluster: install, discover, apply, check, and show what it gives
+    Up(Box<UpArgs>),
+    /// Restore the hosts of a cluster file as they were before `up`
+    Down(Box<DownArgs>),
+    /// Put Tasuki on hosts that ssh reaches, or take it away again
+    Install(Box<InstallArgs>),
     /// A cluster on this one machine: hosts as namespaces, cables and switches of a given rate
     #[command(subcommand)]
     Lab(LabCommand),

@@ -1,13 +1,13 @@
 //! Gives the measurements of `tasuki-bench` access to the hosts and MPIs of the command.
 
 use super::{
-    machines::{Machines, machines},
+    machines::{Machines, machines, machines_of},
     network::LabNetwork,
 };
 use crate::{
     args::HostSource,
     failure::Failure,
-    transport::{Wanted, choose},
+    transport::{Wanted, choose_from},
 };
 use std::{ffi::OsString, path::PathBuf, process::Command};
 use tasuki_bench::{
@@ -15,7 +15,7 @@ use tasuki_bench::{
     lab::{HostAccess, HostKind, LabBuilder, MpiAccess, Testbed, mpi::BuiltStack},
 };
 use tasuki_cluster::{Cluster, HostId};
-use tasuki_fleet::LabHosts;
+use tasuki_fleet::{Fleet, LabHosts};
 use tasuki_job::{Finder, Readiness, add_key, job_of, lab_facts, shared_paths};
 use tasuki_lab::{ExecRequest, Job, Lab, LabOptions};
 use tasuki_launch::{Detected, Facts, LaunchCommand, Mpi, Transport};
@@ -62,12 +62,20 @@ impl Networks {
     /// files, or one that is up.
     pub fn of(source: &HostSource, readiness: Readiness) -> Result<Self, Failure> {
         match &source.cluster {
-            Some(file) => {
-                let (testbed, machines) = machines(file, readiness)?;
-                Ok(Self { testbeds: vec![testbed], machines: Some(machines) })
-            }
+            Some(file) => Self::of_machines(&machines(file)?, readiness),
             None => Ok(Self::labs(LabNetwork::of(source)?.into_iter().map(testbed).collect())),
         }
+    }
+
+    /// The machines of a fleet, which must be as `readiness` has it.
+    pub fn of_machines(fleet: &Fleet, readiness: Readiness) -> Result<Self, Failure> {
+        let (testbed, machines) = machines_of(fleet, readiness)?;
+        Ok(Self { testbeds: vec![testbed], machines: Some(machines) })
+    }
+
+    /// The lab of this name, which is up, as the hosts of this cluster.
+    pub fn of_lab(hosts: LabHosts) -> Result<Self, Failure> {
+        Ok(Self::labs(vec![testbed(LabNetwork::of_hosts(hosts)?)]))
     }
 
     /// These labs.
@@ -118,12 +126,19 @@ fn refused(failure: impl Into<Failure>) -> BenchError {
 pub struct LabMpis {
     finder: Finder,
     wanted: Vec<Wanted>,
+    /// The folder of the provider; `None`: this program's own.
+    provider: Option<PathBuf>,
 }
 
 impl LabMpis {
     /// The MPIs, each to be measured over these transports.
     pub fn over(wanted: &[Wanted]) -> Result<Self, Failure> {
-        Ok(Self { finder: Finder::local()?, wanted: wanted.to_vec() })
+        Ok(Self { finder: Finder::local()?, wanted: wanted.to_vec(), provider: None })
+    }
+
+    /// With the provider in this folder, where hosts have it; `None`: this program's own.
+    pub fn with_provider(self, provider: Option<PathBuf>) -> Self {
+        Self { provider, ..self }
     }
 }
 
@@ -141,7 +156,8 @@ impl MpiAccess for LabMpis {
     }
 
     fn transports(&self, mpi: &Mpi) -> Vec<Result<Transport, BenchError>> {
-        self.wanted.iter().map(|wanted| choose(Some(*wanted), mpi).map_err(refused)).collect()
+        let provider = self.provider.as_deref();
+        self.wanted.iter().map(|wanted| choose_from(Some(*wanted), mpi, provider).map_err(refused)).collect()
     }
 
     fn share(&self, network: &Testbed, program: &Detected, transport: &Transport) -> Result<(), BenchError> {

@@ -21,11 +21,19 @@ pub struct Machines {
     fleet: Fleet,
 }
 
-/// The machines of a cluster file, asked and found in order, and the testbed that they are.
-pub fn machines(file: &Path, readiness: Readiness) -> Result<(Testbed, Machines), Failure> {
-    let fleet = Fleet::Ssh(Box::new(SshHosts::new(Cluster::load(file)?)));
-    let cluster = ready_cluster(&fleet, readiness)?;
-    let machines = Machines { fleet: Fleet::Ssh(Box::new(SshHosts::new(cluster.clone()))) };
+/// The machines of a cluster file, over plain ssh.
+pub fn machines(file: &Path) -> Result<Fleet, Failure> {
+    Ok(Fleet::Ssh(Box::new(SshHosts::new(Cluster::load(file)?))))
+}
+
+/// The machines of a fleet, asked and found in order, and the testbed that they are.
+pub fn machines_of(fleet: &Fleet, readiness: Readiness) -> Result<(Testbed, Machines), Failure> {
+    let cluster = ready_cluster(fleet, readiness)?;
+    let fleet = match fleet {
+        Fleet::Ssh(hosts) => Fleet::Ssh(Box::new(hosts.with_cluster(cluster.clone()))),
+        other => other.clone(),
+    };
+    let machines = Machines { fleet };
     let testbed = Testbed {
         name: cluster.name.clone(),
         kind: HostKind::Machines { as_root: machines.is_root_everywhere()? },

@@ -17,7 +17,7 @@ mod startup;
 mod stripe;
 mod tune;
 
-pub use self::access::{LabMpis, Labs};
+pub use self::access::{LabMpis, Labs, Networks};
 pub use self::bar::{Bar, interruption};
 pub use self::results::write_all;
 

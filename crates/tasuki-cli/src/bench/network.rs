@@ -87,6 +87,11 @@ impl LabNetwork {
         Self::new(hosts.lab.clone(), hosts, None)
     }
 
+    /// The hosts of a lab that is up.
+    pub fn of_hosts(hosts: LabHosts) -> Result<Self, Failure> {
+        Self::new(hosts.lab.clone(), hosts, None)
+    }
+
     fn new(name: String, hosts: LabHosts, own: Option<StartingLab>) -> Result<Self, Failure> {
         let plan = AddressPlan::new(&hosts.cluster)?;
         Ok(Self { name, hosts, plan, _own: own })

@@ -1,0 +1,90 @@
+//! What the planner would cable differently on hosts that are cabled already.
+
+use crate::{
+    Best, Inventory, OwnSwitch, PlanningError, Prices, Proposal, Ranked, compare_ranked, digits, proposals,
+    rank,
+};
+use tasuki_cluster::{Cluster, DEFAULT_MTU};
+
+/// Larger clusters take the planner longer than somebody waits who has asked for something else.
+const HOSTS_MAX: usize = 32;
+/// What another cabling gains at least, as a factor, to be worth a sentence.
+const GAIN_MIN: f64 = 1.05;
+
+/// What the planner would cable differently, and what that gains; `None`: nothing that is worth it, or hosts
+/// whose ports differ in number, for which it has no plan.
+///
+/// # Errors
+/// If the cluster is no network.
+pub fn advice(cluster: &Cluster) -> Result<Option<String>, PlanningError> {
+    let hosts = cluster.hosts.len();
+    let nics = cluster.hosts.first().map_or(0, |host| host.nics.len());
+    let is_alike = cluster.hosts.iter().all(|host| host.nics.len() == nics);
+    if !is_alike || nics == 0 || !(2..=HOSTS_MAX).contains(&hosts) {
+        return Ok(None);
+    }
+    let Some(rate) = cluster.hosts.iter().flat_map(|host| &host.nics).map(|nic| nic.rate).min() else {
+        return Ok(None);
+    };
+    let switches = cluster.switches.iter();
+    let switches = switches.map(|switch| OwnSwitch { ports: switch.ports, rate: Some(switch.rate) });
+    let inventory = Inventory {
+        hosts,
+        nics,
+        switches: switches.collect(),
+        rate,
+        mtu: DEFAULT_MTU,
+        pcie: None,
+        hosts_per_rack: None,
+        prices: Prices::default(),
+        seed: 1,
+    };
+    let as_it_is = Proposal { what: "as it is".into(), why: "", cluster: cluster.clone(), moves: None };
+    let now = rank(as_it_is, &inventory, &mut |_| ())?;
+    let Ok(all) = proposals(&inventory) else { return Ok(None) };
+    let ranked = all.into_iter().map(|proposal| rank(proposal, &inventory, &mut |_| ()));
+    let ranked: Vec<Ranked> = ranked.collect::<Result<_, _>>()?;
+    let best = ranked.into_iter().min_by(|a, b| compare_ranked(a, b, Best::Bandwidth));
+    Ok(best.and_then(|best| sentence(&now, &best, hosts, nics)))
+}
+
+fn sentence(now: &Ranked, best: &Ranked, hosts: usize, nics: usize) -> Option<String> {
+    let (is, could) = (now.all_to_all_bits_per_second, best.all_to_all_bits_per_second);
+    if could < is * GAIN_MIN {
+        return None;
+    }
+    let passed = |ranked: &Ranked| ranked.measures.average_distance.map_or("?".into(), digits);
+    Some(format!(
+        "The planner would cable these hosts otherwise ({}): all to all {} instead of {} Gbit/s a host, {} \
+         instead of {} switches or relays between two hosts; tasuki plan --hosts {hosts} --nics {nics}",
+        best.what,
+        digits(could / 1e9),
+        digits(is / 1e9),
+        passed(best),
+        passed(now)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tasuki_cluster::generate::{Options, generate};
+
+    fn advice_for(shape: &str) -> Option<String> {
+        advice(&generate(&shape.parse().unwrap(), &Options::default()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn only_what_gains_something_is_advised() {
+        assert_eq!(advice_for("full:4"), None, "there is nothing better");
+        // Four hosts in a ring of parallel cables: a cable to every other host carries more.
+        let ring = generate(&"ring:4".parse().unwrap(), &Options::default()).unwrap();
+        let mut double = ring.clone();
+        for host in &mut double.hosts {
+            let spare = tasuki_cluster::Nic { name: "eth9".into(), mac: None, ..host.nics[0].clone() };
+            host.nics.push(spare);
+        }
+        let said = advice(&double).unwrap().expect("a spare port in each host gains");
+        assert!(said.contains("instead of") && said.contains("--hosts 4 --nics 3"), "{said}");
+    }
+}
