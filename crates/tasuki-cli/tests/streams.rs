@@ -1,6 +1,6 @@
-//! Streams (`TASUKI_BULK`) under whole MPI programs: long messages and those of a middle length go by TCP where
-//! that is wanted, and arrive complete whatever happens to the cables. That TCP was used is seen in a host's counters
-//! (`/proc/net/snmp`): segments that have arrived.
+//! Streams (`TASUKI_BULK`) under whole MPI programs: long messages and those of a middle length go by TCP
+//! where that is wanted, and arrive complete whatever happens to the cables. That TCP was used is seen in a
+//! host's counters (`/proc/net/snmp`): segments that have arrived.
 
 mod support;
 

@@ -10,6 +10,7 @@
 
 mod address;
 mod api;
+mod arrived;
 mod biased_lock;
 mod clock;
 mod close;

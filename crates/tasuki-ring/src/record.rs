@@ -135,7 +135,7 @@ impl LineRecord<'_> {
         self.words[1..].as_ptr().cast()
     }
 
-    /// The same record, as one of any length.
+    /// This record, as one of any length.
     pub fn record(&self) -> Record<'_> {
         Record { map: self.place.0, offset: self.place.1, len: self.len }
     }

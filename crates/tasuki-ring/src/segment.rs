@@ -1,5 +1,7 @@
 //! The receiver's end of all rings: the segment.
 
+mod found;
+
 use std::collections::VecDeque;
 use std::path::Path;
 
@@ -8,12 +10,12 @@ use crate::file::{DIRECTORY, SharedFile};
 use crate::lane::{Lane, LaneState};
 use crate::layout::*;
 use crate::map::Map;
-use crate::record::{Found, FoundRecord, LineRecord, Peek, Record};
+use crate::record::{Found, LineRecord, Peek, Record};
 use crate::sync::{AtomicU64, Ordering};
 use crate::{Departure, RingError, SegmentOptions, SegmentStats, Slot, Token, Verdict};
 
-/// Visits in vain after which a ring is no longer looked at until its sender rings the doorbell. Looking
-/// costs about a nanosecond; an armed doorbell costs its sender a contended cache line per message.
+/// Visits in vain after which a ring is left alone until its sender rings the doorbell. Looking costs about a
+/// nanosecond; an armed doorbell costs its sender a contended cache line per message.
 pub(crate) const IDLE_VISITS_MAX: u32 = 4096;
 
 /// An endpoint's inbox: a ring for each of its senders. The file is removed on drop.
@@ -150,25 +152,6 @@ impl Segment {
         Some(LineRecord { words, slot, len, lane, tail, stats: &mut self.stats, place })
     }
 
-    /// The record that [`Segment::peek`] has found just before, whatever its length. It stays where it is, and
-    /// comes again, unless it is consumed ([`FoundRecord::consume`]). `None` if there is none: the ring's
-    /// contents are corrupt, for instance, which [`Segment::receive`] deals with.
-    #[inline]
-    pub fn found_record(&mut self, found: Found) -> Option<FoundRecord<'_>> {
-        let at = found.at;
-        let index = *self.active.get(at)? as usize;
-        let Next::Record(len) = self.next(index) else { return None };
-        if at != self.turn_after(self.turn) {
-            self.pass_over(at);
-        }
-        let lane = &mut self.lanes[index];
-        let slot = Slot { index: index as u32, generation: lane.generation };
-        let start = lane.position as usize & (self.geometry.ring_bytes - 1);
-        let record = Record { map: &self.map, offset: self.geometry.ring(index) + start + 8, len };
-        let tail = self.map.word(self.geometry.slot(index) + SLOT_TAIL);
-        Some(FoundRecord { record, slot, lane, tail, turn: (&mut self.turn, at), stats: &mut self.stats })
-    }
-
     /// The place of the active lane whose turn it is after the one in place `at`.
     #[inline(always)]
     fn turn_after(&self, at: usize) -> usize {
@@ -241,8 +224,8 @@ impl Segment {
             };
             let lane = &mut self.lanes[index];
             let slot = Slot { index: index as u32, generation: lane.generation };
-            let start = lane.position as usize & (self.geometry.ring_bytes - 1);
-            let offset = self.geometry.ring(index) + start + 8;
+            let offset =
+                self.geometry.ring(index) + 8 + (lane.position as usize & (self.geometry.ring_bytes - 1));
             let verdict = each(slot, &Record { map: &self.map, offset, len });
             lane.idle_visits = 0;
             if verdict == Verdict::Stop {
@@ -289,16 +272,6 @@ impl Segment {
     /// The word at `at` of a slot.
     pub(crate) fn slot_word(&self, slot: Slot, at: usize) -> &AtomicU64 {
         self.map.word(self.geometry.slot(slot.index()) + at)
-    }
-
-    /// Whether no record waits and no sender has rung.
-    pub fn idle(&self) -> bool {
-        let nothing = |at: usize| self.map.word(at).load(Ordering::Acquire) == 0;
-        let ring_is_empty = |&index: &u32| {
-            let offset = self.lanes[index as usize].position as usize & (self.geometry.ring_bytes - 1);
-            nothing(self.geometry.ring(index as usize) + offset)
-        };
-        !self.map.is_here() || (nothing(AT_RUNG) && self.active.iter().all(ring_is_empty))
     }
 
     /// Counters.

@@ -14,6 +14,10 @@ static int length(uint64_t seed, uint64_t round, int from, int slot) {
     return 1 + (int)((word >> 8) % most);
 }
 
+static int own(uint64_t seed, uint64_t round, int slot) {
+    return length(seed, round, proof_rank, slot);
+}
+
 static void receive(uint64_t seed, uint64_t round, int from, int slot, MPI_Request *request) {
     int len = length(seed, round, from, slot), room = len + (round % 3 ? 0 : 777);
     memset(in[slot], 0xee, (size_t)len);
@@ -47,7 +51,7 @@ int main(int argc, char **argv) {
         case 0: /* as LAMMPS does it */
             for (int slot = 0; slot < DEPTH; slot++) {
                 receive(seed, round, before, slot, requests);
-                MPI_Send(out[slot], length(seed, round, proof_rank, slot), MPI_BYTE, next, slot, MPI_COMM_WORLD);
+                MPI_Send(out[slot], own(seed, round, slot), MPI_BYTE, next, slot, MPI_COMM_WORLD);
                 MPI_Wait(requests, statuses);
                 check(seed, round, before, slot, statuses);
             }
@@ -56,7 +60,7 @@ int main(int argc, char **argv) {
             for (int slot = 0; slot < DEPTH; slot++)
                 receive(seed, round, before, slot, &requests[slot]);
             for (int slot = 0; slot < DEPTH; slot++)
-                MPI_Isend(out[slot], length(seed, round, proof_rank, slot), MPI_BYTE, next, slot, MPI_COMM_WORLD,
+                MPI_Isend(out[slot], own(seed, round, slot), MPI_BYTE, next, slot, MPI_COMM_WORLD,
                           &requests[DEPTH + slot]);
             MPI_Waitall(2 * DEPTH, requests, statuses);
             for (int slot = 0; slot < DEPTH; slot++)
@@ -64,7 +68,7 @@ int main(int argc, char **argv) {
             break;
         case 2: /* sent before they are received, and received in another order */
             for (int slot = 0; slot < DEPTH; slot++)
-                MPI_Isend(out[slot], length(seed, round, proof_rank, slot), MPI_BYTE, next, slot, MPI_COMM_WORLD,
+                MPI_Isend(out[slot], own(seed, round, slot), MPI_BYTE, next, slot, MPI_COMM_WORLD,
                           &requests[slot]);
             MPI_Barrier(MPI_COMM_WORLD);
             for (int slot = DEPTH - 1; slot >= 0; slot--) {

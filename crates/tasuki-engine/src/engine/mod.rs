@@ -15,10 +15,12 @@
 
 mod activity;
 mod describe;
+mod given;
 mod poll;
 mod post;
 mod routes;
 mod stats;
+mod streaming;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -44,6 +46,7 @@ use crate::shm::dual_copy::{DualCopyCounters, Pulled};
 use crate::wait::WaitPolicy;
 use activity::Activity;
 pub(crate) use describe::describe;
+use given::Given;
 use stats::Page;
 
 /// What the endpoint is doing with its life.
@@ -72,17 +75,11 @@ pub(crate) struct Engine {
     page: Page,
     phase: Phase,
     activity: Activity,
-    /// The last [`Engine::settle`] left nothing that could be done at once.
+    /// The last [`Engine::settle`] left nothing to do.
     settled: bool,
-    /// Nothing but memory need be polled, as long as the wait policy and the UDP sockets permit: see
-    /// [`Engine::update_quiet`].
+    /// Nothing but memory need be polled, if all agree: see [`Engine::update_quiet`].
     quiet: bool,
-    /// The last poll gave the program a message, and nothing is left that it waits for. Programs read until
-    /// there is nothing (Open MPI 4.1 after each message): the next look would find a message that comes
-    /// before the receive for it, which is dearer than one that comes after it. So that look is left out.
-    served: bool,
-    /// The last call gave completions without a poll.
-    gave_ready: bool,
+    given: Given,
     /// Is told of peers that have failed.
     on_failure: Option<OnFailure>,
 }
@@ -112,8 +109,7 @@ impl Engine {
             activity: Activity::default(),
             settled: false,
             quiet: false,
-            served: false,
-            gave_ready: false,
+            given: Given::default(),
             on_failure,
         };
         // A NIC that has no carrier now is not the one on which peers are greeted first.
@@ -180,10 +176,8 @@ impl Engine {
 
     /// There may be something to settle. Most rounds find nothing, and learn it here.
     fn has_work(&self) -> bool {
-        self.messages.has_work()
-            || self.net.has_work()
-            || self.shm.has_stalled()
-            || self.messages.has_internal_messages()
+        let messages = self.messages.has_work() || self.messages.has_internal_messages();
+        messages || self.net.has_work() || self.shm.has_stalled()
     }
 
     /// Hands what the message layer has for its peers to their carriers. True if there was something.
@@ -199,10 +193,7 @@ impl Engine {
     /// Sends the packets that the packet layer has. True if there was one.
     fn transmit(&mut self, now: Time) -> bool {
         let sent = self.net.transmit(&mut self.messages, &mut self.peers, now);
-        if self.messages.has_pushes() {
-            let mut cx = Context { messages: &mut self.messages, peers: &self.peers, net: &self.net, now };
-            self.rendezvous.push(&mut cx);
-        }
+        streaming::push(self, now);
         // A connection may end when it is asked for its next packet.
         if self.net.has_events() {
             self.hear_net_events(now);

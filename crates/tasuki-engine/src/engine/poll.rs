@@ -7,10 +7,9 @@ use tasuki_proto::Time;
 use tasuki_ring::{Found, Peek};
 use tasuki_tuning::wait;
 
-use super::Engine;
+use super::{Engine, streaming};
 use crate::api::Completion;
 use crate::peers::Names;
-use crate::rendezvous::Context;
 use crate::shm;
 use crate::shm::inline::{First, Received};
 use crate::wait::yielding::Rest;
@@ -23,7 +22,7 @@ impl Engine {
         if !self.may_poll_memory_alone() || self.messages.has_earlier() {
             return Peek::Other;
         }
-        if std::mem::take(&mut self.served) && self.messages.is_idle() {
+        if std::mem::take(&mut self.given.served) && self.messages.is_idle() {
             self.wait.reply_came();
             self.shm.set_flowing(false);
             self.wait.count_poll();
@@ -115,7 +114,7 @@ impl Engine {
                 return given;
             }
             let wants = more && !self.messages.is_idle();
-            self.served = !wants;
+            self.given.served = !wants;
             if !(wants && flowing && self.may_poll_memory_alone()) {
                 return given;
             }
@@ -257,13 +256,13 @@ impl Engine {
         let ready = self.may_poll_memory_alone()
             && !self.messages.completions().is_empty()
             && !self.messages.has_work()
-            && !std::mem::take(&mut self.gave_ready);
+            && !std::mem::take(&mut self.given.ready);
         if ready {
-            self.gave_ready = true;
+            self.given.ready = true;
             self.wait.count_poll();
             self.wait.is_time_to_rest(true, true);
             self.take_completions(usize::MAX, each);
-            self.served = true;
+            self.given.served = true;
         }
         ready
     }
@@ -271,8 +270,8 @@ impl Engine {
     /// A poll is over, and has given the program something or nothing.
     #[inline]
     pub fn note_given(&mut self, given: bool) {
-        self.served = given;
-        self.gave_ready = false;
+        self.given.served = given;
+        self.given.ready = false;
     }
 
     /// Gives up to `max` completions to `each`, the oldest first. Returns how many.
@@ -300,21 +299,7 @@ impl Engine {
 }
 
 /// Progress of the program.
-impl Engine {
-    pub(super) fn invite_to_streams(&mut self, now: Time) {
-        let mut cx = Context { messages: &mut self.messages, peers: &self.peers, net: &self.net, now };
-        self.rendezvous.invite(&mut cx);
-    }
-
-    /// A program that posts one long message after the other takes nothing in for a while; it makes progress
-    /// now and then, so that the helper thread need not.
-    pub(super) fn progress_while_posting(&mut self, now: Time) {
-        if self.activity.is_behind(now) {
-            self.activity.enter();
-            self.progress();
-        }
-    }
-}
+impl Engine {}
 
 /// Polls of everything.
 impl Engine {
@@ -371,9 +356,7 @@ impl Engine {
         self.net.program_polls(now);
         busy |= self.messages.layer_mut().handle_time(now.0);
         busy |= self.receive_packets(now, busy && !all);
-        if self.rendezvous.is_active() || (self.messages.has_streams() && self.looks_at_streams(now)) {
-            busy |= self.poll_rendezvous(now);
-        }
+        busy |= streaming::poll(self, now);
         if self.shm.has_pending_copies() {
             busy |= self.shm.end_pulls(&mut self.messages);
         }
@@ -397,7 +380,7 @@ impl Engine {
         let polled = self.net.receive(&mut self.messages, &mut self.peers, now, served);
         let judge = polled.datagrams && self.rendezvous.is_judging_due(now);
         if judge || self.messages.take_fast_news() {
-            self.invite_to_streams(now);
+            streaming::invite(self, now);
         }
         if polled.udp {
             let verdicts = self.liveness.hear_refusals(&mut self.net, &self.peers, now);
@@ -409,19 +392,5 @@ impl Engine {
             self.hear_net_events(now);
         }
         polled.any
-    }
-
-    /// Whether something is to come by stream, or may come.
-    fn looks_at_streams(&self, now: Time) -> bool {
-        self.messages.awaits_streams() || self.rendezvous.is_look_due(now)
-    }
-
-    fn poll_rendezvous(&mut self, now: Time) -> bool {
-        let mut cx = Context { messages: &mut self.messages, peers: &self.peers, net: &self.net, now };
-        let progress = self.rendezvous.poll(&mut cx);
-        if progress.streamed {
-            self.net.spare_udp();
-        }
-        progress.any
     }
 }

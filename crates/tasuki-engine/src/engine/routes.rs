@@ -5,7 +5,7 @@ use tasuki_msg::PeerOptions;
 use tasuki_proto::{Event, Time};
 use tasuki_tuning::shm;
 
-use super::{Engine, Phase, describe, stats};
+use super::{Engine, Phase, describe, stats, streaming};
 use crate::address::Address;
 use crate::api::Peer;
 use crate::liveness::{Interest, Verdict, tell_user};
@@ -140,7 +140,7 @@ impl Engine {
     pub(super) fn periodic(&mut self, now: Time) {
         self.liveness.begin_round(now);
         stats::update(self);
-        self.invite_to_streams(now);
+        streaming::invite(self, now);
         let interest = Interest {
             closing: self.is_closing(),
             operations: !self.messages.is_idle(),

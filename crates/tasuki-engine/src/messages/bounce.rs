@@ -21,8 +21,8 @@ impl BounceBuffers {
         self.early.get(id.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// Writes the first `len` bytes of `bytes` at `offset` of an early buffer of `size` bytes, which is made if
-    /// it is new.
+    /// Writes the first `len` bytes of `bytes` at `offset` of an early buffer of `size` bytes, which is made
+    /// if it is new.
     pub fn write_early(&mut self, id: EarlyId, (size, offset): (u64, u64), bytes: &dyn Arrived, len: usize) {
         if self.early.len() <= id.index() {
             self.early.resize_with(id.index() + 1, Vec::new);

@@ -73,8 +73,8 @@ impl Messages {
         }
     }
 
-    /// As [`Messages::read_payload`], for a packet, and has the processor fetch what the packets behind it will
-    /// hold.
+    /// As [`Messages::read_payload`], for a packet, and has the processor fetch what the packets behind it
+    /// will hold.
     pub fn read_packet(&self, user: u64, offset: u64, into: &mut [u8]) {
         self.read_payload(user, offset, into);
         if let Some(send) = self.sends.get(user as usize) {

@@ -189,8 +189,8 @@ impl Rendezvous {
     /// When something is to be done though nothing wakes a sleeper, ns.
     pub fn deadline(&self, now: Time) -> Option<u64> {
         let bulk = self.bulk.as_ref().and_then(|bulk| bulk.deadline());
-        let looks = self.is_streaming() || self.streams().is_some_and(|streams| streams.is_hot(now));
-        let streams = looks.then(|| now.0 + streams::POLL_AGAIN_NS);
+        let is_polled = self.is_streaming() || self.streams().is_some_and(|streams| streams.is_hot(now));
+        let streams = is_polled.then(|| now.0 + streams::POLL_AGAIN_NS);
         bulk.into_iter().chain(streams).min()
     }
 }

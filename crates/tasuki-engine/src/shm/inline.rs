@@ -123,8 +123,8 @@ impl Shm {
     }
 }
 
-/// Takes a record of several cache lines. A whole message for a receive that waits is copied straight into its
-/// memory, and given.
+/// Takes a record of several cache lines. A whole message for a receive that waits is copied straight into
+/// its memory, and given.
 #[inline(never)]
 fn take_longer(
     found: Option<FoundRecord<'_>>,
@@ -175,20 +175,20 @@ fn take_copy(
     messages: &mut Messages,
     peers: &Peers,
 ) -> First {
-    take_line(peer, &record, dual_copies, messages, peers);
+    take_inline_record(peer, &record, dual_copies, messages, peers);
     record.consume();
     First::Taken
 }
 
 #[inline(never)]
-fn take_line(
+fn take_inline_record(
     peer: Peer,
-    line: &LineRecord<'_>,
+    cache_line: &LineRecord<'_>,
     dual_copies: &mut DualCopies,
     messages: &mut Messages,
     peers: &Peers,
 ) {
-    take_record(peer, line.slot(), &line.record(), dual_copies, messages, peers);
+    take_record(peer, cache_line.slot(), &cache_line.record(), dual_copies, messages, peers);
 }
 
 /// Ends a receive that is not the program's, has several pieces, or wants no completion, with an inline

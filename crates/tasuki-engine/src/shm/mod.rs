@@ -9,6 +9,7 @@ mod control;
 pub(crate) mod dual_copy;
 pub(crate) mod inline;
 mod outbound;
+mod payload;
 mod record;
 mod senders;
 
@@ -19,11 +20,11 @@ use tasuki_tuning::shm;
 use crate::address::Address;
 use crate::api::Peer;
 use crate::clock::Clock;
-use crate::memory::Arrived;
 use crate::messages::Messages;
 use crate::peers::Peers;
 use dual_copy::DualCopies;
 use outbound::Outbound;
+use payload::{Payload, first_bytes};
 use record::HEAD;
 use senders::Senders;
 
@@ -157,38 +158,6 @@ impl Shm {
     pub fn is_idle(&self) -> bool {
         self.segment.as_ref().is_none_or(Segment::idle)
     }
-}
-
-/// The payload of a record that is still in shared memory: it is copied once, straight to its place.
-struct Payload<'a> {
-    record: &'a Record<'a>,
-    /// Size of the head before it, bytes.
-    head: usize,
-}
-
-impl Arrived for Payload<'_> {
-    fn len(&self) -> usize {
-        self.record.len().saturating_sub(self.head)
-    }
-
-    unsafe fn copy_to(&self, offset: usize, to: *mut u8, len: usize) {
-        // SAFETY: as the caller promises.
-        let into = unsafe { std::slice::from_raw_parts_mut(to, len) };
-        let mut from = self.head + offset;
-        for piece in into.chunks_mut(shm::COPY_PIECE) {
-            let copied = self.record.copy_to(from, piece);
-            debug_assert!(copied, "the caller stays inside of the payload");
-            from += piece.len();
-        }
-    }
-}
-
-/// A private copy of a record's first bytes, up to [`HEAD`]: the record's sender may change it meanwhile, so
-/// what is checked is the copy.
-fn first_bytes<'a>(record: &Record<'_>, into: &'a mut [u8; HEAD]) -> &'a [u8] {
-    let first = &mut into[..record.len().min(HEAD)];
-    record.copy_to(0, first);
-    first
 }
 
 /// Takes in one record of a peer that has introduced itself.

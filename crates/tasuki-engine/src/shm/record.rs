@@ -187,8 +187,8 @@ fn start_flags(start: &Start) -> u8 {
         | bit(start.queue == Queue::Internal, INTERNAL)
 }
 
-/// Reads a record of `record_len` bytes, of which `head` are the first, [`HEAD`] of them if there are so many:
-/// the frame and the size of its head. `None` if the record is no frame.
+/// Reads a record of `record_len` bytes, of which `head` are the first, [`HEAD`] of them if there are so
+/// many: the frame and the size of its head. `None` if the record is no frame.
 pub(super) fn read(head: &[u8], record_len: usize) -> Option<(Frame, usize)> {
     if head.first() == Some(&WHOLE) {
         return read_short(head, record_len);

@@ -137,8 +137,8 @@ tuning! {
         measure "200000000", two_hosts "--pair pingpong:4M --pair stream:4M --all barrier";
         adr 12;
 
-        /// A peer to which so many messages of a middle length went fast in packets, and more than went slowly,
-        /// is invited.
+        /// A peer to which so many messages of a middle length went fast in packets, and more than went
+        /// slowly, is invited.
         FREQUENT: u32 = 16, "messages";
         why "To open a stream costs some hundred microseconds, which a few dozen messages make good.";
         measure "1000000000", two_hosts "--pair pingpong:16k,64k --all allreduce:64k";
@@ -146,7 +146,10 @@ tuning! {
 
         /// After so many messages their counts are halved.
         REMEMBERED: u32 = 256, "messages";
-        why "What a shaper has saved passes fast, and a program's first messages are slow; both are forgotten.";
+        why "What a shaper has saved passes fast, and a program's first messages are slow; both are \
+      \
+             \
+                    forgotten.";
         measure "1000000000", two_hosts "--pair pingpong:16k,64k --all allreduce:64k";
         adr 12;
 

@@ -9,21 +9,21 @@ tuning! {
              a turn is long enough that its overhead vanishes.";
         measure "8", one_host "--pair stream:8,1k --all barrier";
 
-        /// Messages up to this length go through the ring whole, if credit allows; longer ones are fetched out of
-        /// the sender's memory.
+        /// Messages up to this length go through the ring whole, if credit allows; longer ones are fetched
+        /// out of the sender's memory.
         WHOLE_MAX: u64 = 32 << 10, "bytes";
-        why "Both ends copy, one behind the other, and nobody asks; from some length on one copy by the kernel is \
-             cheaper than two.";
-        gain "Open MPI 5, best of three: all-reduce of 64 KiB 15.9 us instead of 20.3 with 16 KiB, ping-pong of \
-              32 KiB 5.1 instead of 5.4; with 64 KiB a ping-pong of 64 KiB takes 9.7 us instead of 7.6 \
+        why "Both ends copy, one behind the other, and nobody asks; from some length on one copy by the \
+             kernel is cheaper than two.";
+        gain "Open MPI 5, best of three: all-reduce of 64 KiB 15.9 us instead of 20.3 with 16 KiB, ping-pong \
+              of 32 KiB 5.1 instead of 5.4; with 64 KiB a ping-pong of 64 KiB takes 9.7 us instead of 7.6 \
               (docs/results/messages.md)";
         measure "16384", one_host "--pair pingpong:24k,32k --pair stream:24k,32k --all allreduce:64k";
 
         /// Copies are made in pieces of at most so much.
         COPY_PIECE: usize = 2 << 10, "bytes";
-        why "From 2 to 8 KiB on the C library copies by one instruction (rep movsb), which on AMD's Zen 3 and \
-             Zen 4 takes fifteen times as long if the addresses agree in their lowest twelve bits but for \
-             less than a cache line; and bytes in a ring lie 24 to 72 bytes behind a page's beginning.";
+        why "From 2 to 8 KiB on the C library copies by one instruction (rep movsb), which on AMD's Zen 3 \
+             and Zen 4 takes fifteen times as long if the addresses agree in their lowest twelve bits but \
+             for less than a cache line; and bytes in a ring lie 24 to 72 bytes behind a page's beginning.";
         measure "1000000", one_host "--pair pingpong:4k,8k,16k --pair stream:4k,16k --all barrier";
 
         /// Most payload in one record.

@@ -179,8 +179,8 @@ impl StreamTx {
     }
 
     /// Releases the pieces that have arrived at the peer's host. True if there was one. `None`: the stream is
-    /// gone, or nothing has arrived for so long that it is taken for dead. (A message may begin in the stream,
-    /// so that its receiver does not know that it waits for something.)
+    /// gone, or nothing has arrived for so long that it is taken for dead. (A message may begin in the
+    /// stream, so that its receiver does not know that it waits for something.)
     pub fn release(&mut self, messages: &mut Messages, stream: &Stream, now: Time) -> Option<bool> {
         if self.taken.is_empty() && self.records.is_empty() {
             self.arrived.1 = 0;

@@ -1,0 +1,38 @@
+//! When streams are polled, fed and judged.
+
+use tasuki_proto::Time;
+
+use super::Engine;
+use crate::rendezvous::Context;
+
+/// Polls what fetches or streams messages, if something is to come by it or may come. True if something was
+/// done.
+#[inline]
+pub(super) fn poll(engine: &mut Engine, now: Time) -> bool {
+    let Engine { messages, rendezvous, peers, net, .. } = engine;
+    let due = rendezvous.is_active()
+        || (messages.has_streams() && (messages.awaits_streams() || rendezvous.is_look_due(now)));
+    if !due {
+        return false;
+    }
+    let progress = rendezvous.poll(&mut Context { messages, peers, net, now });
+    if progress.streamed {
+        net.spare_udp();
+    }
+    progress.any
+}
+
+/// Hands the pieces of messages that go by stream to their streams.
+#[inline]
+pub(super) fn push(engine: &mut Engine, now: Time) {
+    let Engine { messages, rendezvous, peers, net, .. } = engine;
+    if messages.has_pushes() {
+        rendezvous.push(&mut Context { messages, peers, net, now });
+    }
+}
+
+/// Judges which peers should send by stream, and invites them.
+pub(super) fn invite(engine: &mut Engine, now: Time) {
+    let Engine { messages, rendezvous, peers, net, .. } = engine;
+    rendezvous.invite(&mut Context { messages, peers, net, now });
+}
