@@ -1,5 +1,6 @@
 //! The receiver's end of all rings: the segment.
 
+#[path = "segment/found.rs"]
 mod found;
 
 use std::collections::VecDeque;
