@@ -197,5 +197,7 @@ fn a_programs_name_does_nothing_to_the_terminal_of_who_looks() {
         let rows = look(&[]).lines().filter(|line| line.contains("@n1") || line.contains("@n2")).count();
         assert!(rows >= 2 && !look(&[]).lines().any(|line| line.starts_with("n9 ")), "{}", look(&[]));
         drop(job);
+        // Its processes may outlive their launcher for a moment, and must not be taken for the next ones.
+        eventually("no pages", || look(&["--json"]).trim() == "[]");
     }
 }
