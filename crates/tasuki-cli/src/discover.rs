@@ -55,7 +55,7 @@ struct Shown<'a> {
 
 /// Runs the command.
 pub fn run(arguments: &DiscoverArgs) -> Result<ExitCode, Failure> {
-    arguments.overwrite.check(arguments.picture.as_deref())?;
+    arguments.overwrite.check_file(arguments.picture.as_deref())?;
     let known = known_file(arguments)?;
     // SAFETY: ignoring a signal installs no handler. It is ignored because a host whose agent has ended is
     // reported, and must not end the discovery.
@@ -114,10 +114,11 @@ pub fn run(arguments: &DiscoverArgs) -> Result<ExitCode, Failure> {
 /// The cluster file that is there, with its text, unless it is to be written anew. Commands ask before they
 /// begin, so that a discovery is not in vain.
 fn known_file(arguments: &DiscoverArgs) -> Result<Option<(String, Cluster)>, Failure> {
-    let Some(path) = arguments.output.as_deref().filter(|path| path.is_file()) else { return Ok(None) };
-    if arguments.overwrite.force {
+    let there = arguments.output.as_deref().filter(|path| path.is_file() && !arguments.overwrite.force);
+    let Some(path) = there else {
+        arguments.overwrite.check_file(arguments.output.as_deref())?;
         return Ok(None);
-    }
+    };
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
     let known = Cluster::parse(&text, Some(path)).map_err(|error| {

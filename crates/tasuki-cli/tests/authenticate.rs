@@ -68,25 +68,30 @@ fn owner_of_the_cable(job: &Running) -> support::Background {
     background(Command::new("python3").args(["-c", CABLE, "owner", &pid(0), &pid(1)]))
 }
 
+/// Jobs of all MPIs on this lab end right beside somebody whom `disturb` sets to work, and whose packets are
+/// dropped for their tags.
+fn ends_right_beside<T>(test: &str, lab: &TestLab, disturb: impl Fn(&Running) -> T) {
+    let programs = Programs::new();
+    for mpi in families(test) {
+        for lanes in ["raw,udp", "udp"] {
+            let mut job = collect(lab, &mpi, &programs, lanes);
+            let _stranger = disturb(&job);
+            let dropped = |told: &support::lanes::Told| told.drops.get("tag").copied().unwrap_or(0);
+            let last = until("forged packets", lab, &mut job, |told| dropped(told) >= FORGED);
+            assert!(last.lanes.values().any(|lane| lane.up), "{}, {lanes}: {last:?}", mpi.name);
+            eprintln!("{}, {lanes}: {:?}", mpi.name, last.drops);
+            end(lab, job, mpi.name);
+        }
+    }
+}
+
 #[test]
 fn who_owns_the_cable_cannot_disturb_a_job_with_a_key() {
     let test = "who_owns_the_cable_cannot_disturb_a_job_with_a_key";
     if skip_without_root(test) {
         return;
     }
-    let lab = lab(AUTHENTICATE);
-    let programs = Programs::new();
-    for mpi in families(test) {
-        for lanes in ["raw,udp", "udp"] {
-            let mut job = collect(&lab, &mpi, &programs, lanes);
-            let _owner = owner_of_the_cable(&job);
-            let dropped = |told: &support::lanes::Told| told.drops.get("tag").copied().unwrap_or(0);
-            let last = until("forged packets", &lab, &mut job, |told| dropped(told) >= FORGED);
-            assert!(last.lanes.values().any(|lane| lane.up), "{}, {lanes}: {last:?}", mpi.name);
-            eprintln!("{}, {lanes}: {:?}", mpi.name, last.drops);
-            end(&lab, job, mpi.name);
-        }
-    }
+    ends_right_beside(test, &lab(AUTHENTICATE), owner_of_the_cable);
 }
 
 /// Somebody on a third host of the same switch, who is at work until this is dropped: one process records
@@ -105,17 +110,7 @@ fn a_third_host_cannot_disturb_a_job_with_a_key() {
         return;
     }
     let lab = lab_of("star:3", AUTHENTICATE);
-    let programs = Programs::new();
-    for mpi in families(test) {
-        for lanes in ["raw,udp", "udp"] {
-            let mut job = collect(&lab, &mpi, &programs, lanes);
-            let _strangers = third_host(&lab);
-            let dropped = |told: &support::lanes::Told| told.drops.get("tag").copied().unwrap_or(0);
-            let last = until("forged packets", &lab, &mut job, |told| dropped(told) >= FORGED);
-            eprintln!("{}, {lanes}: {:?}", mpi.name, last.drops);
-            end(&lab, job, mpi.name);
-        }
-    }
+    ends_right_beside(test, &lab, |_| third_host(&lab));
 }
 
 /// What `tasuki run --dry-run` and `tasuki env` print holds no key, and starts a job that is authenticated;

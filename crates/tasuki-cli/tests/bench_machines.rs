@@ -56,14 +56,8 @@ impl Cluster {
 
     /// `tasuki` on the first host.
     fn tasuki(&self, argv: &[&str]) -> Command {
-        let mut command = self.lab.exec("n1", &[&[TASUKI], argv].concat());
-        let folder = self.sshd.path();
-        let path = std::env::var("PATH").unwrap_or_default();
-        command.current_dir(folder).env("PATH", format!("{}/bin:{path}", folder.display()));
-        command.env("TASUKI_PEERS", peers()).env("XDG_CACHE_HOME", CACHE);
-        command.env("TASUKI_PROVIDER", folder.join("provider"));
-        // Hosts of a lab share their cores, and Open MPI would bind both ranks to the first one.
-        command.env("OMPI_MCA_hwloc_base_binding_policy", "none");
+        let mut command = self.sshd.command(&self.lab, "n1", &[&[TASUKI], argv].concat(), CACHE);
+        command.env("TASUKI_PROVIDER", self.sshd.path().join("provider"));
         command
     }
 

@@ -176,6 +176,8 @@ fn a_folder_that_is_not_there_is_named_at_once() {
         &["cluster", "new", "full:2", "-o", "/no/such/my.toml"],
         &["topo", "route", "ring:5+1", "--engine", "minimal", "--output", "/no/such/my.toml"],
         &["check", "--lab", "no-such-lab", "--report", "/no/such/my.toml"],
+        &["discover", "--lab", "no-such-lab", "-o", "/no/such/my.toml"],
+        &["discover", "--lab", "no-such-lab", "--picture", "/no/such/my.svg"],
     ] {
         let said = text(&tasuki().args(argv).output().expect("runs"));
         assert!(said.contains("there is no folder /no/such: mkdir -p /no/such"), "{argv:?}: {said}");

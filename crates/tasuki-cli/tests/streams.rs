@@ -58,54 +58,42 @@ fn streams_over_wires_that_lose_double_and_damage() {
     }
 }
 
-/// The cable of the stream dies in the middle of a message, and its NIC does not notice: the message goes on
-/// in packets, over the other cable.
-#[test]
-fn a_cable_that_dies_under_a_stream() {
-    let test = "a_cable_that_dies_under_a_stream";
+/// The cable of the stream dies while a job runs, and its NIC does not notice: the job goes on in packets,
+/// over the other cable. `job` makes it of an MPI and a program, which is the one of this name.
+fn survives_the_cable(test: &str, program: &str, job: impl Fn(&TestLab, &Mpi, &Path) -> MpiRun) {
     if skip_without_root(test) {
         return;
     }
     let lab = TestLab::up("strdead", &["--shape", "pair:2"]);
     let programs = Programs::new();
     for mpi in families(test) {
-        let program = programs.build("headon", &mpi);
         let before = segments(&lab);
-        let mut job = headon(&lab, &mpi, &program, 64).env("TASUKI_BULK", "streams").start();
+        let run = job(&lab, &mpi, &programs.build(program, &mpi));
+        let mut job = run.env("TASUKI_BULK", "streams").start();
         while job.is_running() && segments(&lab) - before < 2 * FEW {
             thread::sleep(Duration::from_millis(5));
         }
         lab.fault("cut", &["n1:eth1", "--keep-carrier"]);
         let printed = job.ok();
-        assert!(printed.contains("headon ok"), "{}: {printed}", mpi.name);
+        assert!(printed.contains(&format!("{program} ok")), "{}: {printed}", mpi.name);
         assert!(segments(&lab) - before > FEW, "{}: not by stream", mpi.name);
         lab.fault("heal", &["all"]);
     }
 }
 
-/// The cable of the stream dies between pieces of which some have been pushed and not received.
+/// In the middle of a message.
+#[test]
+fn a_cable_that_dies_under_a_stream() {
+    let test = "a_cable_that_dies_under_a_stream";
+    survives_the_cable(test, "headon", |lab, mpi, program| headon(lab, mpi, program, 64));
+}
+
+/// Between pieces of which some have been pushed and not received.
 #[test]
 fn a_cable_that_dies_under_pieces() {
     let test = "a_cable_that_dies_under_pieces";
-    if skip_without_root(test) {
-        return;
-    }
     let seed = (seed(test) as u32).to_string();
-    let lab = TestLab::up("strhalo", &["--shape", "pair:2"]);
-    let programs = Programs::new();
-    for mpi in families(test) {
-        let program = programs.build("halo", &mpi);
-        let before = segments(&lab);
-        let mut job = halo(&lab, &mpi, &program, 1_500, &seed).env("TASUKI_BULK", "streams").start();
-        while job.is_running() && segments(&lab) - before < 2 * FEW {
-            thread::sleep(Duration::from_millis(5));
-        }
-        lab.fault("cut", &["n1:eth1", "--keep-carrier"]);
-        let printed = job.ok();
-        assert!(printed.contains("halo ok"), "{}: {printed}", mpi.name);
-        assert!(segments(&lab) - before > FEW, "{}: not by stream", mpi.name);
-        lab.fault("heal", &["all"]);
-    }
+    survives_the_cable(test, "halo", |lab, mpi, program| halo(lab, mpi, program, 1_500, &seed));
 }
 
 /// By default pieces of a middle length go by stream over one fast cable, whether the kernel joins packets or

@@ -8,8 +8,8 @@ use std::{
     process::{Command, Output},
 };
 use support::{
-    TestLab, background, eventually, mpis::mpis, mpis::peers, mpis::sent, ok, skip_without_root, ssh::Ssh,
-    state, tasuki, text,
+    TestLab, background, eventually, mpis::mpis, mpis::sent, ok, skip_without_root, ssh::Ssh, state, tasuki,
+    text,
 };
 
 /// The program as it was built: hosts of a lab see this machine's files.
@@ -47,14 +47,7 @@ impl Hosts {
 
     /// `tasuki` on the first host, in a folder of the test's own.
     fn tasuki(&self, argv: &[&str]) -> Command {
-        let mut command = self.lab.exec("n1", &[&[TASUKI], argv].concat());
-        let folder = self.sshd.path();
-        let path = std::env::var("PATH").unwrap_or_default();
-        command.current_dir(folder).env("PATH", format!("{}/bin:{path}", folder.display()));
-        command.env("TASUKI_PEERS", peers()).env("XDG_CACHE_HOME", CACHE);
-        // Hosts of a lab share their cores, and Open MPI would bind all ranks to the first one.
-        command.env("OMPI_MCA_hwloc_base_binding_policy", "none");
-        command
+        self.sshd.command(&self.lab, "n1", &[&[TASUKI], argv].concat(), CACHE)
     }
 
     fn try_up(&self, argv: &[&str]) -> Command {

@@ -61,6 +61,7 @@ impl StreamListener {
         match self.socket.accept() {
             Ok((socket, from)) => {
                 socket.set_nonblocking(true)?;
+                prepare(&socket)?;
                 let from = from.as_socket().ok_or(ErrorKind::AddrNotAvailable)?;
                 Ok(Some((Stream { socket }, from.ip().to_canonical())))
             }
@@ -70,8 +71,18 @@ impl StreamListener {
     }
 }
 
-/// A stream, of which one side sends and the other receives. Its socket is nonblocking. The stream is closed
-/// when it is dropped; what has not been received by then is lost.
+/// Sets what either end of a stream needs to send.
+fn prepare(socket: &Socket) -> io::Result<()> {
+    // The sender hands over all there is at once, so that waiting for more before a segment leaves would only
+    // delay it.
+    socket.set_tcp_nodelay(true)?;
+    // Without the permission the stream has the kernel's own buffer, which grows as the stream flows.
+    let _ = setsockopt(socket, sockopt::SndBufForce, &SEND_BUFFER);
+    Ok(())
+}
+
+/// A stream, by which both sides send and receive. Its socket is nonblocking. The stream is closed when it is
+/// dropped; what has not been received by then is lost.
 pub struct Stream {
     socket: Socket,
 }
@@ -80,11 +91,7 @@ impl Stream {
     /// Begins to open a stream; [`Stream::is_open`] tells when it is.
     pub fn connect(end: &StreamEnd, to: SocketAddr) -> io::Result<Stream> {
         let socket = end.open()?;
-        // The sender hands over all there is at once, so that waiting for more before a segment leaves would
-        // only delay it.
-        socket.set_tcp_nodelay(true)?;
-        // Without the permission the stream has the kernel's own buffer, which grows as the stream flows.
-        let _ = setsockopt(&socket, sockopt::SndBufForce, &SEND_BUFFER);
+        prepare(&socket)?;
         match socket.connect(&to.into()) {
             Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
             _ => Ok(Stream { socket }),
@@ -115,10 +122,7 @@ impl Stream {
         if into.is_empty() {
             return Ok(0);
         }
-        match (&self.socket).read(into) {
-            Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
-            received => later(received),
-        }
+        received((&self.socket).read(into))
     }
 
     /// As [`Stream::send`], of bytes that lie in several places.
@@ -131,10 +135,7 @@ impl Stream {
         if pieces.iter().all(|piece| piece.is_empty()) {
             return Ok(0);
         }
-        match (&self.socket).read_vectored(pieces) {
-            Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
-            received => later(received),
-        }
+        received((&self.socket).read_vectored(pieces))
     }
 
     /// Bytes that were sent and that the other side's kernel has not acknowledged (tcp(7), `SIOCOUTQ`).
@@ -179,6 +180,14 @@ fn is_later(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
+/// What a read of at least one byte has brought: nothing at all is the end.
+fn received(done: io::Result<usize>) -> io::Result<usize> {
+    match done {
+        Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
+        done => later(done),
+    }
+}
+
 fn later(done: io::Result<usize>) -> io::Result<usize> {
     match done {
         Err(error) if is_later(&error) => Ok(0),
@@ -209,6 +218,7 @@ mod tests {
     #[test]
     fn bytes_come_out_as_they_went_in_and_nobody_waits() {
         let (from, to) = pair();
+        assert!([&from, &to].iter().all(|end| end.socket.tcp_nodelay().unwrap()), "both ends may send");
         let bytes: Vec<u8> = (0..20_000_000u32).map(|at| ((at * 7) ^ (at >> 9)) as u8).collect();
         let mut into = vec![0; bytes.len()];
         assert_eq!(to.receive(&mut into).unwrap(), 0);

@@ -36,6 +36,18 @@ impl Ssh {
         self.serve_on(lab, host, 22);
     }
 
+    /// A command in a host of the lab, in this folder and with its `bin` first, for what measures with
+    /// MPIs. What they build is kept in `cache`.
+    pub fn command(&self, lab: &TestLab, host: &str, argv: &[&str], cache: &str) -> Command {
+        let mut command = lab.exec(host, argv);
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.current_dir(self.path()).env("PATH", format!("{}/bin:{path}", self.path().display()));
+        command.env("TASUKI_PEERS", peers()).env("XDG_CACHE_HOME", cache);
+        // Hosts of a lab share their cores, and Open MPI would bind all ranks to the first one.
+        command.env("OMPI_MCA_hwloc_base_binding_policy", "none");
+        command
+    }
+
     /// Starts sshd in a host, on this port.
     pub fn serve_on(&self, lab: &TestLab, host: &str, port: u16) {
         let start = format!("{} -p {port}", self.start);

@@ -1,6 +1,6 @@
 //! What the program was given last, and which look is left out for it.
 
-/// See the fields.
+/// The outcome of the last polls.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Given {
     /// The last poll gave the program a message, and nothing is left that it waits for. Programs read until

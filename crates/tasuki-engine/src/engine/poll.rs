@@ -298,9 +298,6 @@ impl Engine {
     }
 }
 
-/// Progress of the program.
-impl Engine {}
-
 /// Polls of everything.
 impl Engine {
     /// Takes in what has arrived, does what follows from it, and sends what may be sent. Never blocks. True

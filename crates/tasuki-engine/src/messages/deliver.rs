@@ -156,7 +156,7 @@ impl Messages {
 
     /// A send is posted. True if its speed tells something of the cable to the peer.
     pub fn begin_measuring(&mut self, peer: Peer, len: u64, route: Route) -> bool {
-        let measured = matches!(route, Route::Net(_)) && Speeds::measures(len) && !self.pushes.any_open();
+        let measured = matches!(route, Route::Net(_)) && Speeds::measures(len) && !self.pushes.is_open(peer);
         if measured {
             self.speeds.begin(peer, self.clock.now());
         }

@@ -249,6 +249,7 @@ mod tests {
         let mut pushes = Pushes::default();
         assert!(!pushes.set_stream(Peer(3), None) && pushes.set_stream(Peer(3), Some(1)));
         assert!(!pushes.set_stream(Peer(3), Some(1)) && pushes.any_open());
+        assert!(pushes.is_open(Peer(3)) && !pushes.is_open(Peer(2)) && !pushes.is_open(Peer(4)));
         assert!(pushes.set_stream(Peer(3), None) && !pushes.any_open());
     }
 }

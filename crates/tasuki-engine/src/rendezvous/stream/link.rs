@@ -181,7 +181,7 @@ impl Link {
             // What the kernel has acknowledged the peer takes for arrived.
             stream.shut_down();
             if let Some(id) = cx.record(peer).map(|record| record.id) {
-                while let Some(1..) = self.rx.receive(cx.messages, id, &stream, cx.now) {}
+                self.rx.drain(cx.messages, id, &stream);
             }
         }
         let told = std::mem::replace(&mut self.told, self.stream) == self.stream;

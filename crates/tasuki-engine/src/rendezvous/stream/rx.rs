@@ -111,6 +111,11 @@ impl StreamRx {
         self.is_at_work() || messages.outlook().awaited_from(from) > 0
     }
 
+    /// Receives all that the kernel has of a stream that was shut down: it ends with an error.
+    pub fn drain(&mut self, messages: &mut Messages, from: PeerId, stream: &Stream) {
+        while stream.has_bytes() && self.read(messages, from, stream).is_some() {}
+    }
+
     /// Reads once.
     fn read(&mut self, messages: &mut Messages, from: PeerId, stream: &Stream) -> Option<Read> {
         if self.record.is_none()

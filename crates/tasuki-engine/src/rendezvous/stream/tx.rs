@@ -216,12 +216,7 @@ impl StreamTx {
     /// many pieces.
     pub fn settle(&mut self, messages: &mut Messages, peer: Peer, received: u64) -> usize {
         let mut owed = 0;
-        let records = self.records.drain(..).filter_map(|record| match record.what {
-            What::Push(push) => Some((record.place, push)),
-            What::Asked(..) => None,
-        });
-        let waiting = self.pushes.drain(..).map(|push| (u64::MAX, push));
-        for (place, push) in self.taken.drain(..).chain(records).chain(waiting) {
+        for (place, push) in self.take_pieces() {
             // A start is received with its last byte, and its first byte is behind its head.
             let skip = match push.piece {
                 Piece::Start(start) => u64::from(received >= place.saturating_add(start.inline)),
@@ -235,19 +230,23 @@ impl StreamTx {
                 None => messages.release_push(&push),
             }
         }
-        *self = StreamTx::default();
         owed
     }
 
     /// The peer is gone: everything is given back.
     pub fn forget(&mut self, messages: &mut Messages) {
-        let all = std::mem::take(self);
-        let records = all.records.into_iter().filter_map(|record| match record.what {
-            What::Push(push) => Some(push),
+        self.take_pieces().iter().for_each(|(_, push)| messages.release_push(push));
+    }
+
+    /// Takes away all pieces that were not released, each with the place of its bytes in the stream, and
+    /// begins anew.
+    fn take_pieces(&mut self) -> Vec<(u64, Push)> {
+        let StreamTx { taken, records, pushes, .. } = std::mem::take(self);
+        let records = records.into_iter().filter_map(|record| match record.what {
+            What::Push(push) => Some((record.place, push)),
             What::Asked(..) => None,
         });
-        let taken = all.taken.into_iter().map(|(_, push)| push);
-        taken.chain(records).chain(all.pushes).for_each(|push| messages.release_push(&push));
+        taken.into_iter().chain(records).chain(pushes.into_iter().map(|push| (u64::MAX, push))).collect()
     }
 }
 
