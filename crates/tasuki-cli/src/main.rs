@@ -25,6 +25,7 @@ mod stats;
 mod table;
 mod terminal;
 mod topo;
+mod trace;
 mod transport;
 mod tune;
 mod up;
@@ -89,6 +90,7 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::StatsPages => stats::pages(),
         Command::DoctorFacts => doctor::local_facts(),
         Command::JobFacts => run::local_facts(),
+        Command::TraceParts { folder } => trace::parts(&folder),
         Command::LibfabricProbe { libraries } => {
             Ok(ExitCode::from(tasuki_launch::libfabric_probe_main(&libraries) as u8))
         }

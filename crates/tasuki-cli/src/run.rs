@@ -5,25 +5,30 @@ use crate::{
     failure::Failure,
     lab::exit_code,
     terminal::{print_json, print_json_line},
+    trace,
     transport::choose,
 };
 use std::{path::Path, process::ExitCode};
 use tasuki_cluster::Cluster;
 use tasuki_fleet::{Fleet, LabHosts, SshHosts};
-use tasuki_job::{Finder, JobFacts, JobRequest, RunError, check_one_network, facts, key_advice};
+use tasuki_job::{Finder, JobFacts, JobRequest, Recording, RunError, check_one_network, facts, key_advice};
 use tasuki_launch::{Flavour, Mpi, Scope, Setting, environment};
 
 /// Runs an MPI program on a cluster.
 pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let detected = Finder::local()?.detect(&arguments.program, arguments.mpi.as_deref())?;
     let transport = choose(arguments.transport, &detected.mpi)?;
+    arguments.overwrite.check_file(arguments.trace.as_deref())?;
+    let recording = arguments.trace.as_ref().map(|_| Recording::new(&transport)).transpose()?;
+    let recorded = recording.iter().flat_map(|recording| recording.exports(&detected.mpi));
+    let exports: Vec<_> = arguments.export.iter().cloned().chain(recorded).collect();
     let fleet = fleet_of(arguments.cluster.as_deref(), arguments.lab.as_deref())?;
     let request = JobRequest {
         ranks: arguments.ranks,
         detected: &detected,
         transport: &transport,
         placement: arguments.placement(),
-        exports: &arguments.export,
+        exports: &exports,
         folder: std::env::current_dir()?,
     };
     let job = request.prepare(&fleet)?;
@@ -31,7 +36,12 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         println!("{}", job.shown());
         return Ok(ExitCode::SUCCESS);
     }
-    Ok(exit_code(job.run(&fleet)?))
+    let (Some(recording), Some(file)) = (recording, &arguments.trace) else {
+        return Ok(exit_code(job.run(&fleet)?));
+    };
+    let exit = job.run_to_end(&fleet)?;
+    trace::write(&recording, &fleet, &arguments.program, file)?;
+    Ok(exit_code(exit))
 }
 
 /// The internal command that every host runs: prints what a job must know of it as JSON.

@@ -6,6 +6,7 @@ use crate::{
     names::check_names,
     setup::{Answers, OR_TCP, ask, check_ready, with_cores},
     transport::{passed_on, paths},
+    wait::run_to_end,
 };
 use nix::unistd::Uid;
 use std::{ffi::OsString, os::unix::process::CommandExt, path::PathBuf, process::Command};
@@ -143,10 +144,7 @@ impl PreparedJob {
     /// If the job is to run over Tasuki and hosts do not answer, run another version, or are not set up by
     /// the fleet's cluster file; or if the launcher cannot be started.
     pub fn run(mut self, fleet: &Fleet) -> Result<Exit, RunError> {
-        // A table of rails that the user names goes before the one that `apply` has written.
-        if self.over_tasuki && std::env::var_os("TASUKI_RAILS").is_none() {
-            check_ready(fleet, &self.answers.take().unwrap_or_else(|| ask(fleet)), OR_TCP)?;
-        }
+        self.check(fleet)?;
         match fleet {
             Fleet::Local => Err(RunError::NoCluster),
             Fleet::Lab(lab) => {
@@ -154,12 +152,44 @@ impl PreparedJob {
                 self.run_in_lab(&Lab::named(&lab.lab)?, &first.name)
             }
             Fleet::Ssh(_) => {
-                check_names(&self.hosts, &fleet.apply_command())?;
-                let LaunchCommand { argv, env } = self.command;
-                let source = Command::new(&argv[0]).args(&argv[1..]).envs(env).exec();
-                Err(RunError::Launcher { program: argv[0].clone().into(), source })
+                let (mut command, program) = self.launcher();
+                Err(RunError::Launcher { program, source: command.exec() })
             }
         }
+    }
+
+    /// Like [`Self::run`], but returns on real machines, too, when the launcher has ended. Meanwhile signals
+    /// of the terminal are the launcher's, which ends its ranks.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_to_end(mut self, fleet: &Fleet) -> Result<Exit, RunError> {
+        if !matches!(fleet, Fleet::Ssh(_)) {
+            return self.run(fleet);
+        }
+        self.check(fleet)?;
+        let (mut command, program) = self.launcher();
+        run_to_end(&mut command).map_err(|source| RunError::Launcher { program, source })
+    }
+
+    /// Checks what must be so for the launcher to be started.
+    fn check(&mut self, fleet: &Fleet) -> Result<(), RunError> {
+        // A table of rails that the user names goes before the one that `apply` has written.
+        if self.over_tasuki && std::env::var_os("TASUKI_RAILS").is_none() {
+            check_ready(fleet, &self.answers.take().unwrap_or_else(|| ask(fleet)), OR_TCP)?;
+        }
+        if let Fleet::Ssh(_) = fleet {
+            check_names(&self.hosts, &fleet.apply_command())?;
+        }
+        Ok(())
+    }
+
+    /// The launcher, to be run on this machine, and its name.
+    fn launcher(self) -> (Command, PathBuf) {
+        let LaunchCommand { argv, env } = self.command;
+        let mut command = Command::new(&argv[0]);
+        command.args(&argv[1..]).envs(env);
+        (command, argv[0].clone().into())
     }
 
     fn run_in_lab(self, lab: &Lab, first: &str) -> Result<Exit, RunError> {

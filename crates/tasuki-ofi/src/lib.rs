@@ -26,6 +26,7 @@ mod names;
 mod object;
 mod provider;
 mod queue;
+mod recorder;
 mod regions;
 mod space;
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::abi::FiAddr;
 use crate::entries::Reader;
+use crate::recorder::Recorder;
 
 /// The longest sleep at a time. A completion that another thread has taken in, or a signal, is noticed after
 /// it at the latest.
@@ -29,6 +30,9 @@ pub trait Member {
 
     /// Whether one-sided operations of this side are under way.
     fn accesses(&self) -> bool;
+
+    /// What writes its messages down, if the environment asks for it.
+    fn recorder(&self) -> Option<&Recorder>;
 
     /// Forgets a name that was removed from the address vector. `last`: its address has no other name.
     fn forget(&self, name: FiAddr, last: bool);

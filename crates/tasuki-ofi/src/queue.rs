@@ -6,6 +6,7 @@ use crate::abi::*;
 use crate::entries::{Entries, Reader};
 use crate::guard::{Errno, Ret};
 use crate::members::{Member, Members};
+use crate::recorder::Recorder;
 
 /// A completion queue to which endpoints of type `E` report.
 pub struct Queue<E> {
@@ -42,6 +43,20 @@ impl<E: Member> Queue<E> {
             };
         }
         self.read_further(reader())
+    }
+
+    /// [`Queue::read`] for endpoints that record their messages: all completions go the long way, on which
+    /// they are recorded.
+    ///
+    /// # Safety
+    /// As for [`Queue::read`].
+    pub unsafe fn read_recording(&self, buf: *mut u8, count: usize, sources: *mut FiAddr) -> Ret<usize> {
+        self.members.each(|ep| ep.recorder().into_iter().for_each(Recorder::enter));
+        // SAFETY: by the contract.
+        let read = self.read_further(unsafe { Reader::new(&self.entries, buf, count, sources) });
+        let idle = read == Err(Errno(FI_EAGAIN));
+        self.members.each(|ep| ep.recorder().into_iter().for_each(|recorder| recorder.leave(idle)));
+        read
     }
 
     /// The end of a read after its endpoint was polled.

@@ -176,6 +176,12 @@ pub enum Command {
     /// What `run` must know of one host, as JSON
     #[command(hide = true)]
     JobFacts,
+    /// Gives the records of messages of one host, and removes them
+    #[command(name = tasuki_job::PARTS_COMMAND, hide = true)]
+    TraceParts {
+        /// Where they are
+        folder: PathBuf,
+    },
     /// Loads libraries and says which libfabric is among them, and whether it takes the provider
     #[command(hide = true)]
     LibfabricProbe {

@@ -1,5 +1,6 @@
 //! `tasuki run` and `tasuki env`.
 
+use super::overwrite::Overwrite;
 use crate::transport::Wanted;
 use clap::{Args, ValueEnum};
 use std::{ffi::OsString, path::PathBuf};
@@ -21,6 +22,7 @@ pub enum By {
   tasuki run -n 8 --lab four --mpi mpich-4.3 ./a.out
   tasuki run -n 4 --transport tcp ./a.out    # the MPI's own TCP, to compare with
   tasuki run -n 4 --dry-run ./a.out          # prints the launcher's command line
+  tasuki run -n 4 --trace a.trace ./a.out    # and then: tasuki topo simulate ring:4 --trace a.trace
 
 Variables TASUKI_* and FI_LOG_* of this shell reach all ranks, others with --export. While it runs, `tasuki
 stats --watch` shows what each rail carries; `tasuki doctor ./a.out` says beforehand what would be used, and
@@ -51,6 +53,12 @@ pub struct RunArgs {
     /// Print the launcher's command line instead of running it
     #[arg(long)]
     pub dry_run: bool,
+    /// Write down the messages of the program, and how long ranks compute between them, as a trace that
+    /// `tasuki topo simulate --trace` replays on any network
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    pub trace: Option<PathBuf>,
+    #[command(flatten)]
+    pub overwrite: Overwrite,
     /// Program and arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     pub program: Vec<OsString>,

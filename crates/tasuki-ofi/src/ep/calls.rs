@@ -10,17 +10,21 @@ use crate::limits::{RX_CALL_FLAGS, TX_FLAGS};
 
 /// Posts a send with the endpoint's default flags, which `tx` gets and combines with what the call says.
 /// (`tx` is a closure of the caller, so that all of this is compiled into the caller and the arguments stay
-/// in registers.)
+/// in registers.) `RECORDS`: the endpoint records its messages.
 ///
 /// # Safety
 /// `ep` is an endpoint, and the memory as for [`EpShared::send`].
 #[inline(always)]
-pub unsafe fn send(ep: *mut FidEp, pieces: Ret<impl AsRef<[Buffer]>>, tx: impl FnOnce(u64) -> Tx) -> isize {
+pub unsafe fn send<const RECORDS: bool>(
+    ep: *mut FidEp,
+    pieces: Ret<impl AsRef<[Buffer]>>,
+    tx: impl FnOnce(u64) -> Tx,
+) -> isize {
     guard::size(move || {
         // SAFETY: by the contract.
         let ep = unsafe { shared(ep) }?;
         // SAFETY: by the contract.
-        unsafe { ep.send(Ok(pieces?.as_ref()), &tx(ep.tx_flags)) }
+        unsafe { ep.send::<RECORDS>(Ok(pieces?.as_ref()), &tx(ep.tx_flags)) }
     })
 }
 
@@ -89,7 +93,11 @@ impl Message for MsgTagged {
 }
 
 /// `fi_sendmsg`, `fi_tsendmsg`: a send that brings its flags. The caller vouches for its pointers.
-pub unsafe extern "C" fn sendmsg<M: Message>(ep: *mut FidEp, msg: *const M, flags: u64) -> isize {
+pub unsafe extern "C" fn sendmsg<M: Message, const RECORDS: bool>(
+    ep: *mut FidEp,
+    msg: *const M,
+    flags: u64,
+) -> isize {
     guard::size(move || {
         // SAFETY: null or the caller's.
         let msg = unsafe { msg.as_ref() }.ok_or(Errno(FI_EINVAL))?;
@@ -97,7 +105,7 @@ pub unsafe extern "C" fn sendmsg<M: Message>(ep: *mut FidEp, msg: *const M, flag
             return Err(Errno(FI_EBADFLAGS));
         }
         // SAFETY: the caller's promise.
-        unsafe { shared(ep)?.send(msg.pieces(), &msg.tx(flags)) }
+        unsafe { shared(ep)?.send::<RECORDS>(msg.pieces(), &msg.tx(flags)) }
     })
 }
 

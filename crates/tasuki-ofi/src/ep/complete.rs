@@ -53,6 +53,9 @@ impl EpShared {
                 (&wiring.tx, !quiet, Entry { context, ..blank(FI_SEND, tagged) })
             }
             Completion::Recv { context, source, tagged, tag, data, ptr, len, total, last, multi, quiet } => {
+                if let Some(recorder) = &self.recorder {
+                    recorder.received(source, tagged.then_some(tag), total, address);
+                }
                 let blank = blank(FI_RECV, tagged);
                 let remote = if data.is_some() { FI_REMOTE_CQ_DATA } else { 0 };
                 let over = if multi && last { FI_MULTI_RECV } else { 0 };

@@ -35,6 +35,7 @@ use crate::limits::*;
 use crate::names::{self, NameService};
 use crate::note;
 use crate::object::shared::DomainShared;
+use crate::recorder::Recorder;
 
 static OPS: Ops = Ops::new(close, bind::bind, bind::control);
 
@@ -56,6 +57,9 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
     let answers = answers::Answers::from_env().map_err(|error| open_error::of_environment(&error))?;
     let peer_failure = PeerFailure::from_env().map_err(|error| open_error::of_environment(&error))?;
     let engine = engine(peer_failure)?;
+    let recorder =
+        Recorder::from_env(&engine.address()).map_err(|error| open_error::of_environment(&error))?;
+    let records = recorder.is_some();
     // SAFETY: null or as many bytes as said, as in any info.
     let names = unsafe { name_service(info, &engine.address()) }?;
     note!("endpoint {}", engine.address());
@@ -78,6 +82,7 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
         lost: lost::Lost::default(),
         peer_failure,
         rma: rma::Rma::default(),
+        recorder,
         min_multi_recv: AtomicUsize::new(MIN_MULTI_RECV),
     });
     domain.regions.join(&shared);
@@ -85,9 +90,9 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
         fid: Fid { fclass: FI_CLASS_EP, context, ops: &OPS },
         ops: &options::EP_OPS,
         cm: &options::CM_OPS,
-        msg: &msg::MSG_OPS,
+        msg: if records { &msg::RECORDING_MSG_OPS } else { &msg::MSG_OPS },
         rma: &rma::RMA_OPS,
-        tagged: &tagged::TAGGED_OPS,
+        tagged: if records { &tagged::RECORDING_TAGGED_OPS } else { &tagged::TAGGED_OPS },
         atomic: &ATOMIC_OPS,
         collective: &COLLECTIVE_OPS,
     };

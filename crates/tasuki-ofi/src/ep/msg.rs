@@ -9,18 +9,24 @@ use super::post::{Rx, Tx, pieces};
 use crate::abi::*;
 
 /// The table of these calls.
-pub static MSG_OPS: OpsMsg = OpsMsg {
-    size: size_of::<OpsMsg>(),
-    recv,
-    recvv,
-    recvmsg: recvmsg::<Msg>,
-    send,
-    sendv,
-    sendmsg: sendmsg::<Msg>,
-    inject,
-    senddata,
-    injectdata,
-};
+pub static MSG_OPS: OpsMsg = table::<false>();
+/// The table of these calls for endpoints that record their messages.
+pub static RECORDING_MSG_OPS: OpsMsg = table::<true>();
+
+const fn table<const RECORDS: bool>() -> OpsMsg {
+    OpsMsg {
+        size: size_of::<OpsMsg>(),
+        recv,
+        recvv,
+        recvmsg: recvmsg::<Msg>,
+        send: send::<RECORDS>,
+        sendv: sendv::<RECORDS>,
+        sendmsg: sendmsg::<Msg, RECORDS>,
+        inject: inject::<RECORDS>,
+        senddata: senddata::<RECORDS>,
+        injectdata: injectdata::<RECORDS>,
+    }
+}
 
 unsafe extern "C" fn recv(
     ep: *mut FidEp,
@@ -48,7 +54,7 @@ unsafe extern "C" fn recvv(
     unsafe { post_recv(ep, pieces(iov, count), rx) }
 }
 
-unsafe extern "C" fn send(
+unsafe extern "C" fn send<const RECORDS: bool>(
     ep: *mut FidEp,
     buf: *mut u8,
     len: usize,
@@ -58,10 +64,10 @@ unsafe extern "C" fn send(
 ) -> isize {
     let tx = move |flags| Tx { to, tag: None, data: None, flags, context: Some(context) };
     // SAFETY: the caller's promise.
-    unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
+    unsafe { post_send::<RECORDS>(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }
 
-unsafe extern "C" fn sendv(
+unsafe extern "C" fn sendv<const RECORDS: bool>(
     ep: *mut FidEp,
     iov: *const IoVec,
     _desc: *mut Ptr,
@@ -71,17 +77,22 @@ unsafe extern "C" fn sendv(
 ) -> isize {
     let tx = move |flags| Tx { to, tag: None, data: None, flags, context: Some(context) };
     // SAFETY: the caller's promise.
-    unsafe { post_send(ep, pieces(iov, count), tx) }
+    unsafe { post_send::<RECORDS>(ep, pieces(iov, count), tx) }
 }
 
-unsafe extern "C" fn inject(ep: *mut FidEp, buf: *mut u8, len: usize, to: FiAddr) -> isize {
+unsafe extern "C" fn inject<const RECORDS: bool>(
+    ep: *mut FidEp,
+    buf: *mut u8,
+    len: usize,
+    to: FiAddr,
+) -> isize {
     let tx = move |flags| Tx { to, tag: None, data: None, flags, context: None };
     // SAFETY: the caller's promise.
-    unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
+    unsafe { post_send::<RECORDS>(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }
 
 #[allow(clippy::too_many_arguments)] // C's interface
-unsafe extern "C" fn senddata(
+unsafe extern "C" fn senddata<const RECORDS: bool>(
     ep: *mut FidEp,
     buf: *mut u8,
     len: usize,
@@ -92,11 +103,17 @@ unsafe extern "C" fn senddata(
 ) -> isize {
     let tx = move |flags| Tx { to, tag: None, data: Some(data), flags, context: Some(context) };
     // SAFETY: the caller's promise.
-    unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
+    unsafe { post_send::<RECORDS>(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }
 
-unsafe extern "C" fn injectdata(ep: *mut FidEp, buf: *mut u8, len: usize, data: u64, to: FiAddr) -> isize {
+unsafe extern "C" fn injectdata<const RECORDS: bool>(
+    ep: *mut FidEp,
+    buf: *mut u8,
+    len: usize,
+    data: u64,
+    to: FiAddr,
+) -> isize {
     let tx = move |flags| Tx { to, tag: None, data: Some(data), flags, context: None };
     // SAFETY: the caller's promise.
-    unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
+    unsafe { post_send::<RECORDS>(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }

@@ -56,12 +56,15 @@ pub unsafe fn pieces<'a>(iov: *const IoVec, count: usize) -> Ret<&'a [Buffer]> {
 }
 
 impl EpShared {
-    /// Posts a send.
+    /// Posts a send. `RECORDS`: the endpoint records its messages; where it does not, nothing is asked.
     ///
     /// # Safety
     /// The memory stays as it is until the operation completes, as fi_msg(3) demands.
     #[inline(always)]
-    pub unsafe fn send(&self, pieces: Ret<&[Buffer]>, tx: &Tx) -> Ret<usize> {
+    pub unsafe fn send<const RECORDS: bool>(&self, pieces: Ret<&[Buffer]>, tx: &Tx) -> Ret<usize> {
+        if RECORDS && let Some(recorder) = &self.recorder {
+            recorder.enter();
+        }
         let (pieces, wiring) = (pieces?, self.wiring()?);
         let peer = self.peers.peer(tx.to, &self.engine, &wiring.space)?;
         if tx.context.is_none() {
@@ -88,6 +91,9 @@ impl EpShared {
         };
         // SAFETY: by the contract.
         let posted = unsafe { self.engine.send(&args) };
+        if RECORDS && let Some(recorder) = &self.recorder {
+            recorder.posted(posted.is_ok(), &args, |peer| self.engine.peer_address(peer));
+        }
         match posted {
             Ok(()) => Ok(0),
             Err(error) => Err(errno::of_post(error)),
@@ -147,6 +153,9 @@ impl EpShared {
         let peer = self.peers.peer(access.peer, &self.engine, &wiring.space)?;
         if access.context.is_none() {
             self.lost.check(peer)?;
+        }
+        if let Some(recorder) = &self.recorder {
+            recorder.one_sided();
         }
         // SAFETY: by the contract.
         unsafe { self.rma.begin((&self.engine, wiring), peer, pieces, places, access) }

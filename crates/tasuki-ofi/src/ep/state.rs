@@ -18,6 +18,7 @@ use crate::death::PeerFailure;
 use crate::entries::Reader;
 use crate::guard::{Errno, Ret};
 use crate::members::Member;
+use crate::recorder::Recorder;
 
 /// The part of an endpoint that queues and counters hold.
 pub struct EpShared {
@@ -39,6 +40,8 @@ pub struct EpShared {
     pub(super) lost: Lost,
     pub(super) peer_failure: PeerFailure,
     pub(super) rma: Rma,
+    /// Writes down what messages there are, if the environment asks for it.
+    pub(super) recorder: Option<Recorder>,
     pub(super) min_multi_recv: AtomicUsize,
 }
 
@@ -95,6 +98,10 @@ impl Member for EpShared {
     #[inline]
     fn accesses(&self) -> bool {
         self.rma.accesses()
+    }
+
+    fn recorder(&self) -> Option<&Recorder> {
+        self.recorder.as_ref()
     }
 
     fn forget(&self, name: FiAddr, last: bool) {

@@ -9,18 +9,24 @@ use super::post::{Rx, Tx, pieces};
 use crate::abi::*;
 
 /// The table of these calls.
-pub static TAGGED_OPS: OpsTagged = OpsTagged {
-    size: size_of::<OpsTagged>(),
-    recv,
-    recvv,
-    recvmsg: recvmsg::<MsgTagged>,
-    send,
-    sendv,
-    sendmsg: sendmsg::<MsgTagged>,
-    inject,
-    senddata,
-    injectdata,
-};
+pub static TAGGED_OPS: OpsTagged = table::<false>();
+/// The table of these calls for endpoints that record their messages.
+pub static RECORDING_TAGGED_OPS: OpsTagged = table::<true>();
+
+const fn table<const RECORDS: bool>() -> OpsTagged {
+    OpsTagged {
+        size: size_of::<OpsTagged>(),
+        recv,
+        recvv,
+        recvmsg: recvmsg::<MsgTagged>,
+        send: send::<RECORDS>,
+        sendv: sendv::<RECORDS>,
+        sendmsg: sendmsg::<MsgTagged, RECORDS>,
+        inject: inject::<RECORDS>,
+        senddata: senddata::<RECORDS>,
+        injectdata: injectdata::<RECORDS>,
+    }
+}
 
 #[allow(clippy::too_many_arguments)] // C's interface
 unsafe extern "C" fn recv(
@@ -55,7 +61,7 @@ unsafe extern "C" fn recvv(
 }
 
 #[allow(clippy::too_many_arguments)] // C's interface
-unsafe extern "C" fn send(
+unsafe extern "C" fn send<const RECORDS: bool>(
     ep: *mut FidEp,
     buf: *mut u8,
     len: usize,
@@ -66,11 +72,11 @@ unsafe extern "C" fn send(
 ) -> isize {
     let tx = move |flags| Tx { to, tag: Some(tag), data: None, flags, context: Some(context) };
     // SAFETY: the caller's promise.
-    unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
+    unsafe { post_send::<RECORDS>(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }
 
 #[allow(clippy::too_many_arguments)] // C's interface
-unsafe extern "C" fn sendv(
+unsafe extern "C" fn sendv<const RECORDS: bool>(
     ep: *mut FidEp,
     iov: *const IoVec,
     _desc: *mut Ptr,
@@ -81,17 +87,23 @@ unsafe extern "C" fn sendv(
 ) -> isize {
     let tx = move |flags| Tx { to, tag: Some(tag), data: None, flags, context: Some(context) };
     // SAFETY: the caller's promise.
-    unsafe { post_send(ep, pieces(iov, count), tx) }
+    unsafe { post_send::<RECORDS>(ep, pieces(iov, count), tx) }
 }
 
-unsafe extern "C" fn inject(ep: *mut FidEp, buf: *mut u8, len: usize, to: FiAddr, tag: u64) -> isize {
+unsafe extern "C" fn inject<const RECORDS: bool>(
+    ep: *mut FidEp,
+    buf: *mut u8,
+    len: usize,
+    to: FiAddr,
+    tag: u64,
+) -> isize {
     let tx = move |flags| Tx { to, tag: Some(tag), data: None, flags, context: None };
     // SAFETY: the caller's promise.
-    unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
+    unsafe { post_send::<RECORDS>(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }
 
 #[allow(clippy::too_many_arguments)] // C's interface
-unsafe extern "C" fn senddata(
+unsafe extern "C" fn senddata<const RECORDS: bool>(
     ep: *mut FidEp,
     buf: *mut u8,
     len: usize,
@@ -103,10 +115,10 @@ unsafe extern "C" fn senddata(
 ) -> isize {
     let tx = move |flags| Tx { to, tag: Some(tag), data: Some(data), flags, context: Some(context) };
     // SAFETY: the caller's promise.
-    unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
+    unsafe { post_send::<RECORDS>(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }
 
-unsafe extern "C" fn injectdata(
+unsafe extern "C" fn injectdata<const RECORDS: bool>(
     ep: *mut FidEp,
     buf: *mut u8,
     len: usize,
@@ -116,5 +128,5 @@ unsafe extern "C" fn injectdata(
 ) -> isize {
     let tx = move |flags| Tx { to, tag: Some(tag), data: Some(data), flags, context: None };
     // SAFETY: the caller's promise.
-    unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
+    unsafe { post_send::<RECORDS>(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }

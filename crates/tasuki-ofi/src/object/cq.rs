@@ -11,6 +11,7 @@ use crate::ep::EpShared;
 use crate::guard::{self, Errno, Ret};
 use crate::members::{Members, SLICE};
 use crate::queue::Queue;
+use crate::recorder::Recorder;
 
 /// A completion queue.
 #[repr(C)]
@@ -24,8 +25,22 @@ pub struct Cq {
 
 static OPS: Ops = Ops::new(close, refs::no_bind, control);
 
-static CQ_OPS: OpsCq =
-    OpsCq { size: size_of::<OpsCq>(), read, readfrom, readerr, sread, sreadfrom, signal, strerror };
+static CQ_OPS: OpsCq = table::<false>();
+/// The calls for processes whose endpoints record their messages.
+static RECORDING_CQ_OPS: OpsCq = table::<true>();
+
+const fn table<const RECORDS: bool>() -> OpsCq {
+    OpsCq {
+        size: size_of::<OpsCq>(),
+        read: read::<RECORDS>,
+        readfrom: readfrom::<RECORDS>,
+        readerr,
+        sread: sread::<RECORDS>,
+        sreadfrom: sreadfrom::<RECORDS>,
+        signal,
+        strerror,
+    }
+}
 
 /// `fi_cq_open`.
 ///
@@ -50,7 +65,8 @@ pub unsafe fn open(domain: &Arc<DomainShared>, attr: *mut CqAttr, cq: *mut *mut 
         FI_CQ_FORMAT_TAGGED => size_of::<CqTaggedEntry>(),
         _ => return Err(Errno(FI_ENOSYS)),
     };
-    let handle = FidCq { fid: Fid { fclass: FI_CLASS_CQ, context, ops: &OPS }, ops: &CQ_OPS };
+    let ops = if Recorder::is_wanted() { &RECORDING_CQ_OPS } else { &CQ_OPS };
+    let handle = FidCq { fid: Fid { fclass: FI_CLASS_CQ, context, ops: &OPS }, ops };
     let members = match domain.one_caller {
         // SAFETY: as the program has promised for everything in the domain.
         true => unsafe { Members::of_one_caller() },
@@ -89,21 +105,26 @@ unsafe extern "C" fn control(fid: *mut Fid, command: i32, arg: Ptr) -> i32 {
     })
 }
 
-unsafe extern "C" fn read(cq: *mut FidCq, buf: Ptr, count: usize) -> isize {
+unsafe extern "C" fn read<const RECORDS: bool>(cq: *mut FidCq, buf: Ptr, count: usize) -> isize {
     // SAFETY: the same arguments; no sources wanted.
-    unsafe { readfrom(cq, buf, count, std::ptr::null_mut()) }
+    unsafe { readfrom::<RECORDS>(cq, buf, count, std::ptr::null_mut()) }
 }
 
-unsafe extern "C" fn readfrom(cq: *mut FidCq, buf: Ptr, count: usize, sources: *mut FiAddr) -> isize {
+unsafe extern "C" fn readfrom<const RECORDS: bool>(
+    cq: *mut FidCq,
+    buf: Ptr,
+    count: usize,
+    sources: *mut FiAddr,
+) -> isize {
     guard::size(move || {
         // SAFETY: only completion queues have this table.
         let cq = unsafe { guard::object::<Cq, _>(cq) }?;
         // SAFETY: the caller has room for `count` entries.
-        unsafe { cq.shared.read(buf.cast(), count, sources) }
+        unsafe { look::<RECORDS>(cq, buf, count, sources) }
     })
 }
 
-unsafe extern "C" fn sread(
+unsafe extern "C" fn sread<const RECORDS: bool>(
     cq: *mut FidCq,
     buf: Ptr,
     count: usize,
@@ -111,10 +132,10 @@ unsafe extern "C" fn sread(
     timeout_ms: i32,
 ) -> isize {
     // SAFETY: the same arguments; no sources wanted.
-    unsafe { sreadfrom(cq, buf, count, std::ptr::null_mut(), cond, timeout_ms) }
+    unsafe { sreadfrom::<RECORDS>(cq, buf, count, std::ptr::null_mut(), cond, timeout_ms) }
 }
 
-unsafe extern "C" fn sreadfrom(
+unsafe extern "C" fn sreadfrom<const RECORDS: bool>(
     cq: *mut FidCq,
     buf: Ptr,
     count: usize,
@@ -128,7 +149,7 @@ unsafe extern "C" fn sreadfrom(
         let deadline = deadline(timeout_ms);
         loop {
             // SAFETY: the caller has room for `count` entries.
-            let result = unsafe { cq.shared.read(buf.cast(), count, sources) };
+            let result = unsafe { look::<RECORDS>(cq, buf, count, sources) };
             let left = match deadline {
                 _ if result != Err(Errno(FI_EAGAIN)) => return result,
                 _ if cq.shared.take_signal() => return result,
@@ -141,6 +162,20 @@ unsafe extern "C" fn sreadfrom(
             cq.shared.members.wait(left);
         }
     })
+}
+
+/// Reads what there is.
+///
+/// # Safety
+/// As for [`Queue::read`].
+#[inline(always)]
+unsafe fn look<const RECORDS: bool>(cq: &Cq, buf: Ptr, count: usize, sources: *mut FiAddr) -> Ret<usize> {
+    match RECORDS {
+        // SAFETY: by the contract.
+        true => unsafe { cq.shared.read_recording(buf.cast(), count, sources) },
+        // SAFETY: by the contract.
+        false => unsafe { cq.shared.read(buf.cast(), count, sources) },
+    }
 }
 
 /// When a wait of so many milliseconds ends; negative: never.

@@ -15,7 +15,7 @@ pub use endpoints::{
     BROKER, BULK, DUMP, IDENTITY, JOB_KEY, LANES, LINGER, POOL, PRIORITY, RAILS, RATE, RINGS, SENDER_COPIES,
     SHM, STATS,
 };
-pub use provider::{ANSWER_CLAIMED, LIBFABRIC, LOG, PEER_FAILURE};
+pub use provider::{ANSWER_CLAIMED, LIBFABRIC, LOG, PEER_FAILURE, TRACE};
 
 /// A part of Tasuki that reads variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -42,5 +42,15 @@ pub const LOG: Variable = Variable {
     readers: READERS,
 };
 
+/// Where the provider writes down what messages there are.
+pub const TRACE: Variable = Variable {
+    name: "TASUKI_TRACE",
+    default: "unset",
+    values: Values::Text("the path of a folder"),
+    meaning: "Folder in which every process writes down what it sends and receives, and how long it \
+              computes between its calls. tasuki run --trace sets it and makes one trace of it.",
+    readers: READERS,
+};
+
 /// All of them, in the order of the documentation.
-pub(super) const ALL: &[Variable] = &[LIBFABRIC, PEER_FAILURE, ANSWER_CLAIMED, LOG];
+pub(super) const ALL: &[Variable] = &[LIBFABRIC, PEER_FAILURE, ANSWER_CLAIMED, LOG, TRACE];
