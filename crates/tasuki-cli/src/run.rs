@@ -16,9 +16,9 @@ use tasuki_launch::{Flavour, Mpi, Scope, Setting, environment};
 
 /// Runs an MPI program on a cluster.
 pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
+    arguments.overwrite.check_file(arguments.trace.as_deref())?;
     let detected = Finder::local()?.detect(&arguments.program, arguments.mpi.as_deref())?;
     let transport = choose(arguments.transport, &detected.mpi)?;
-    arguments.overwrite.check_file(arguments.trace.as_deref())?;
     let recording = arguments.trace.as_ref().map(|_| Recording::new(&transport)).transpose()?;
     let recorded = recording.iter().flat_map(|recording| recording.exports(&detected.mpi));
     let exports: Vec<_> = arguments.export.iter().cloned().chain(recorded).collect();
