@@ -8,7 +8,7 @@ const MAGIC: [u8; 4] = *b"TKT1";
 /// In place of a rank: not known.
 const NO_RANK: u32 = u32::MAX;
 
-/// Whose part it is.
+/// The endpoint that wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The rank of the process, if its launcher has told it.
@@ -29,7 +29,7 @@ impl Head {
 /// What was recorded at one endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Whose part it is.
+    /// The endpoint that wrote it.
     pub head: Head,
     /// What happened, in order.
     pub records: Vec<Record>,

@@ -17,7 +17,7 @@ pub enum Record {
     Peer {
         /// The number.
         peer: u32,
-        /// Whose it is.
+        /// The endpoint.
         name: Name,
     },
     /// A message was handed over.
