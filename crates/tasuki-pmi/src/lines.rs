@@ -1,5 +1,5 @@
-//! Cuts what a rank sends into requests. A request is a line, or, if it begins with `mcmd=`, all lines up to
-//! `endcmd`.
+//! Cuts what a rank sends into requests. A request is a line, or, if it begins with `mcmd=`, all lines up
+//! to `endcmd`.
 
 /// The beginning of a request of several lines, and its last line.
 const MANY: &str = "mcmd=";
@@ -15,8 +15,8 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Takes bytes up to the end of the next request. Returns how many it took, and the request, without the
-    /// end of its last line.
+    /// Takes bytes up to the end of the next request. Returns how many it took, and the request, without
+    /// the end of its last line.
     ///
     /// # Errors
     /// What is wrong with the line: its length, or a byte that is not printable ASCII.

@@ -112,8 +112,8 @@ impl Node {
         })
     }
 
-    /// Takes bytes that came from a rank's descriptor. Those of a rank whose connection is over, or that is
-    /// not on this host, are dropped.
+    /// Takes bytes that came from a rank's descriptor. Those of a rank whose connection is over, or that
+    /// is not on this host, are dropped.
     pub fn receive(&mut self, rank: u32, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let Some(state) = self.ranks.get_mut(&rank).filter(|state| state.stage != Stage::Closed) else {

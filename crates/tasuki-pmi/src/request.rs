@@ -43,7 +43,7 @@ pub enum Request {
     },
     /// The rank waits for others.
     Barrier {
-        /// Who takes part; `None`: all ranks.
+        /// The ranks that take part; `None`: all ranks.
         group: Option<String>,
     },
     /// The rank leaves.

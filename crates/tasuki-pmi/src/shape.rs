@@ -50,16 +50,16 @@ impl Default for Limits {
     }
 }
 
-/// Longest name of a key space, key and value, as told to ranks, in bytes with the end of the C string. They
-/// are Hydra's, because clients of all ages have buffers for these.
+/// Longest name of a key space, key and value, as told to ranks, in bytes with the end of the C string.
+/// They are Hydra's, because clients of all ages have buffers for these.
 pub const NAME_MAX: usize = 256;
 /// As [`NAME_MAX`], of a key.
 pub const KEY_MAX: usize = 64;
 /// As [`NAME_MAX`], of a value.
 pub const VALUE_MAX: usize = 1024;
 
-/// Longest mapping of ranks to hosts, in bytes. Clients of MPICH and Intel MPI read lines of 1023 bytes, and
-/// take that many for a value less the longest name and key, and a request's other words.
+/// Longest mapping of ranks to hosts, in bytes. Clients of MPICH and Intel MPI read lines of 1023 bytes,
+/// and take that many for a value less the longest name and key, and a request's other words.
 const MAPPING_MAX: usize = 640;
 
 impl JobShape {
@@ -85,9 +85,9 @@ impl JobShape {
         }
     }
 
-    /// The value of the key `PMI_process_mapping`: blocks of (first host, hosts, ranks on each), in the order
-    /// of ranks, so that `(vector,(0,2,1),(0,2,1))` are four ranks dealt to two hosts in turn. `None` if it
-    /// would not fit: then ranks find out by their hosts' names who shares a host.
+    /// The value of the key `PMI_process_mapping`: blocks of (first host, hosts, ranks on each), in the
+    /// order of ranks, so that `(vector,(0,2,1),(0,2,1))` are four ranks dealt to two hosts in turn.
+    /// `None` if it would not fit: then ranks find out by their hosts' names who shares a host.
     pub fn mapping(&self) -> Option<String> {
         let mut blocks: Vec<(u32, u32, u32)> = Vec::new();
         for run in self.hosts_of_ranks.chunk_by(|a, b| a == b) {

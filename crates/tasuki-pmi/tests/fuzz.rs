@@ -1,5 +1,5 @@
-//! Ranks that send anything, cut anywhere: the server never panics, its answers do not depend on where reads
-//! were cut, a rank that breaks the protocol is cut off alone, and the others get their answers.
+//! Ranks that send anything, cut anywhere: the server never panics, its answers do not depend on where
+//! reads were cut, a rank that breaks the protocol is cut off alone, and the others get their answers.
 
 use tasuki_pmi::{Action, FenceOut, JobShape, Joint, Limits, Node};
 use tasuki_random::Random;

@@ -9,19 +9,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a cgroup may take to stand still. A process in the midst of a call to a dead file server can make
-/// it take for ever.
+/// How long a cgroup may take to stand still. A process in the midst of a call to a dead file server can
+/// make it take for ever.
 const FREEZE_LIMIT: Duration = Duration::from_secs(5);
-/// For this long its state is read again and again: standing still takes tens of microseconds as a rule, and
-/// the kernel's own notice comes milliseconds late.
+/// For this long its state is read again and again: standing still takes tens of microseconds as a rule,
+/// and the kernel's own notice comes milliseconds late.
 const FREEZE_SPIN: Duration = Duration::from_millis(2);
 /// How long the processes of a cgroup that were killed and reaped may take to leave it.
 const REMOVE_LIMIT: Duration = Duration::from_secs(1);
-/// How often a name with a number behind it is tried when a job's name is taken: hosts of a lab share a kernel.
+/// How often a name with a number behind it is tried when a job's name is taken: hosts of a lab share a
+/// kernel.
 const NAMES: u32 = 1000;
 
-/// Makes a cgroup for a job, in `parent` or in the cgroup of this process; [`Residence::Processes`] if there
-/// is no hierarchy in which this process may.
+/// Makes a cgroup for a job, in `parent` or in the cgroup of this process; [`Residence::Processes`] if
+/// there is no hierarchy in which this process may.
 pub fn create(id: &str, parent: Option<&Path>) -> Residence {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -95,8 +96,8 @@ fn folder(residence: &Residence) -> Option<&Path> {
     }
 }
 
-/// The processes in the cgroup and in those below it. One of another PID namespace, which has the number 0 here,
-/// cannot be signalled by it: 0 would be the caller's own process group.
+/// The processes in the cgroup and in those below it. One of another PID namespace, which has the number
+/// 0 here, cannot be signalled by it: 0 would be the caller's own process group.
 pub fn members(residence: &Residence) -> Vec<i32> {
     let mut found = Vec::new();
     for folder in folder(residence).map(tree).unwrap_or_default() {
@@ -144,8 +145,8 @@ pub fn freeze(residence: &Residence, frozen: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Kills all processes of a cgroup of version 2 at once, so that none can fork away. In version 1 the caller
-/// has frozen them, signals [`members`] and has them go on.
+/// Kills all processes of a cgroup of version 2 at once, so that none can fork away. In version 1 the
+/// caller has frozen them, signals [`members`] and has them go on.
 ///
 /// # Errors
 /// If the kernel refuses.

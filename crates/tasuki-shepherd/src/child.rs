@@ -1,5 +1,5 @@
-//! What a rank's process does between fork and exec. Nothing here allocates or takes a lock: all is prepared
-//! before the fork, and only system calls are made.
+//! What a rank's process does between fork and exec. Nothing here allocates or takes a lock: all is
+//! prepared before the fork, and only system calls are made.
 
 use crate::{Limit, User};
 use nix::{

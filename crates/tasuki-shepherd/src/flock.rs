@@ -105,7 +105,8 @@ impl Flock {
             };
             let is_it = |rank: &Rank| rank.lives() && rank.state.pid as i32 == pid.as_raw();
             let Some(index) = self.ranks.iter().position(is_it) else { continue };
-            // What it said last comes before its end. Its children may have the connection too, and talk on.
+            // What it said last comes before its end. Its children may have the connection too, and talk
+            // on.
             for _ in 0..LAST_READS {
                 if !self.ranks[index].pmi.is_wanted() || !self.answer(index) {
                     break;

@@ -73,7 +73,8 @@ impl Herd {
         found
     }
 
-    /// Kills all that live now. More may come while it does; so it is called until [`Herd::members`] is empty.
+    /// Kills all that live now. More may come while it does; so it is called until [`Herd::members`] is
+    /// empty.
     pub fn kill(&mut self) {
         let killed = match &self.residence {
             Residence::V2(folder) => cgroup::kill(folder),
@@ -101,8 +102,8 @@ fn descendants() -> Vec<Process> {
     processes::descendants(getpid().as_raw())
 }
 
-/// Stops all descendants. A process may fork before its signal arrives, so that there are rounds, until none
-/// was found running.
+/// Stops all descendants. A process may fork before its signal arrives, so that there are rounds, until
+/// none was found running.
 fn stop_all() -> io::Result<()> {
     for round in 0..STOP_ROUNDS {
         let running: Vec<_> =

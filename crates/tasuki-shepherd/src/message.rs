@@ -9,8 +9,9 @@ use tasuki_pmi::{FenceIn, FenceOut};
 pub enum Command {
     /// The result of a fence, for the host's ranks.
     Fenced(FenceOut),
-    /// Bytes for rank 0's standard input, at most [`INPUT_WINDOW`](crate::INPUT_WINDOW) of them beyond what
-    /// [`Event::InputTaken`] has told. They are dropped where there is no rank 0 or it reads no more.
+    /// Bytes for rank 0's standard input, at most [`INPUT_WINDOW`](crate::INPUT_WINDOW) of them beyond
+    /// what [`Event::InputTaken`] has told. They are dropped where there is no rank 0 or it reads no
+    /// more.
     Input(Vec<u8>),
     /// Rank 0's standard input is at its end.
     InputEnd,
@@ -20,8 +21,8 @@ pub enum Command {
     Freeze,
     /// All processes of the job go on: [`Event::Thawed`].
     Thaw,
-    /// The job ends: SIGTERM to every rank's process group, and SIGKILL to everything that is left after so
-    /// many milliseconds; 0: SIGKILL at once.
+    /// The job ends: SIGTERM to every rank's process group, and SIGKILL to everything that is left after
+    /// so many milliseconds; 0: SIGKILL at once.
     End {
         /// Milliseconds between the signals.
         grace_ms: u64,
@@ -50,8 +51,9 @@ pub enum Event {
         stream: Stream,
         /// One or more lines.
         bytes: Vec<u8>,
-        /// Whether the last line is whole. If not, it was longer than 64 KiB, or nothing came for 200 ms (a
-        /// prompt), or the stream ended without the end of a line: the next bytes go on in the same line.
+        /// Whether the last line is whole. If not, it was longer than 64 KiB, or nothing came for 200 ms
+        /// (a prompt), or the stream ended without the end of a line: the next bytes go on in the same
+        /// line.
         whole: bool,
     },
     /// So many bytes of standard input were taken by rank 0, or dropped, since this was last told.

@@ -20,8 +20,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A shepherd, as its owner has it. When the handle is dropped, the job ends or waits for another owner, as
-/// its [`OwnerEnd`](crate::OwnerEnd) says.
+/// A shepherd, as its owner has it. When the handle is dropped, the job ends or waits for another owner,
+/// as its [`OwnerEnd`](crate::OwnerEnd) says.
 #[derive(Debug)]
 pub struct Shepherd {
     socket: UnixStream,
@@ -73,8 +73,8 @@ impl Shepherd {
         Ok(shepherd)
     }
 
-    /// Takes over a job whose owner is gone ([`OwnerEnd::Survive`](crate::OwnerEnd::Survive)). The first event
-    /// is [`Event::State`]; what was not told to the owner before follows.
+    /// Takes over a job whose owner is gone ([`OwnerEnd::Survive`](crate::OwnerEnd::Survive)). The first
+    /// event is [`Event::State`]; what was not told to the owner before follows.
     ///
     /// # Errors
     /// If no shepherd answers there.
@@ -106,12 +106,12 @@ impl Shepherd {
         self.child.as_ref().map(Child::id)
     }
 
-    /// The next event. Waits for it as long as `wait` says, for ever if that is `None`; `Ok(None)`: the time
-    /// is over, or the last event was told before.
+    /// The next event. Waits for it as long as `wait` says, for ever if that is `None`; `Ok(None)`: the
+    /// time is over, or the last event was told before.
     ///
     /// # Errors
-    /// [`ShepherdError::Gone`] if the shepherd has ended without [`Event::Ended`]; what is left of its job is
-    /// to be swept. [`ShepherdError::Version`] if it is of another version.
+    /// [`ShepherdError::Gone`] if the shepherd has ended without [`Event::Ended`]; what is left of its
+    /// job is to be swept. [`ShepherdError::Version`] if it is of another version.
     pub fn next(&mut self, wait: Option<Duration>) -> Result<Option<Event>, ShepherdError> {
         let until = wait.map(|wait| Instant::now() + wait);
         while !self.ended {

@@ -80,8 +80,8 @@ impl Peer {
         self.events.push_back(event);
     }
 
-    /// Sends what the socket takes now. An event is kept until all of its message was taken, for another owner.
-    /// An owner that is gone is noticed by [`Peer::hear`].
+    /// Sends what the socket takes now. An event is kept until all of its message was taken, for another
+    /// owner. An owner that is gone is noticed by [`Peer::hear`].
     pub fn flush(&mut self) {
         let Some(socket) = &self.socket else { return };
         while let Some(event) = self.events.front() {
@@ -126,8 +126,8 @@ impl Peer {
         Heard::Gone
     }
 
-    /// Another owner has come. It hears `state` first; parts of fences that nobody has taken are told again by
-    /// the caller.
+    /// Another owner has come. It hears `state` first; parts of fences that nobody has taken are told
+    /// again by the caller.
     pub fn attach(&mut self, socket: OwnedFd, state: Event) {
         self.socket = Some(socket);
         self.events.retain(|event| !matches!(event, Event::Fence(_)));

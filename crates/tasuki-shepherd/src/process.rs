@@ -18,9 +18,9 @@ use std::{
     process::ExitCode,
 };
 
-/// The shepherd process. Its standard input is the socket to its owner, on which a [`JobSpec`] comes first.
-/// Returns the exit code: 0 after the job's end, whatever that was. To be called by `main` before any thread
-/// is started.
+/// The shepherd process. Its standard input is the socket to its owner, on which a [`JobSpec`] comes
+/// first. Returns the exit code: 0 after the job's end, whatever that was. To be called by `main` before
+/// any thread is started.
 pub fn process_main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,

@@ -7,8 +7,8 @@ use tasuki_pmi::JobShape;
 /// What one host does for a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobSpec {
-    /// The job's name: 1 to 64 letters, digits, `-` and `_`. It names the cgroup, and every process of the job
-    /// has it in the variable [`JOB_ID`](crate::JOB_ID).
+    /// The job's name: 1 to 64 letters, digits, `-` and `_`. It names the cgroup, and every process of
+    /// the job has it in the variable [`JOB_ID`](crate::JOB_ID).
     pub id: String,
     /// What every rank runs.
     pub program: Program,
@@ -88,8 +88,8 @@ pub struct Limit {
 pub enum OwnerEnd {
     /// Everything of the job is killed when the owner's end of the socket closes.
     Kill,
-    /// The job goes on, and the shepherd waits for another owner at this socket. Ranks that write more than
-    /// the shepherd keeps wait too.
+    /// The job goes on, and the shepherd waits for another owner at this socket. Ranks that write more
+    /// than the shepherd keeps wait too.
     Survive {
         /// Path of the socket; its folder must be one that other users cannot write to.
         socket: PathBuf,

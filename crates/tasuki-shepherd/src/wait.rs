@@ -53,8 +53,8 @@ impl<'a> Waits<'a> {
         waits
     }
 
-    /// Waits for ranks too. A stream for which there is no room is left out altogether, because its end would
-    /// be told again and again.
+    /// Waits for ranks too. A stream for which there is no room is left out altogether, because its end
+    /// would be told again and again.
     pub fn ranks(&mut self, ranks: &'a [Rank], room: bool, reserve: bool, feed: Option<&'a OwnedFd>) {
         if let Some(pipe) = feed {
             self.add(pipe, PollFlags::POLLOUT, Token::Feed);

@@ -1,5 +1,5 @@
-//! Messages as bytes: a length (4 bytes, little endian, of what follows it), a kind, and a body, which is JSON
-//! except for ranks' output and input, whose bytes go as they are.
+//! Messages as bytes: a length (4 bytes, little endian, of what follows it), a kind, and a body, which is
+//! JSON except for ranks' output and input, whose bytes go as they are.
 
 use crate::{Command, Event, JobSpec, Stream};
 use serde::{Serialize, de::DeserializeOwned};

@@ -1,5 +1,5 @@
-/* Ranks that wait in MPI. Without an argument: for ever, after "all here". "leave": rank 1 exits with code 0 between
- * MPI_Init and MPI_Finalize. "sum": sums are made and checked until SIGUSR1 has come to rank 0. */
+/* Ranks that wait in MPI. Without an argument: for ever, after "all here". "leave": rank 1 exits with code 0
+ * between MPI_Init and MPI_Finalize. "sum": sums are made and checked until SIGUSR1 has come to rank 0. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

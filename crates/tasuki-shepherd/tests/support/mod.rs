@@ -159,8 +159,8 @@ pub fn run(spec: &JobSpec) -> Job {
     job
 }
 
-/// Runs the parts of one job on several "hosts" to their ends, and joins their fences, as its daemons do. A
-/// reason to end the job ends it everywhere, and is returned.
+/// Runs the parts of one job on several "hosts" to their ends, and joins their fences, as its daemons do.
+/// A reason to end the job ends it everywhere, and is returned.
 pub fn run_all(specs: &[JobSpec]) -> (Vec<Job>, Option<String>) {
     let shape = &specs[0].pmi.as_ref().expect("PMI").shape;
     let mut joint = Joint::new(shape, Limits::default()).expect("a shape");

@@ -26,7 +26,8 @@ fn peers() -> PathBuf {
     std::env::var_os("TASUKI_PEERS").map_or_else(default, PathBuf::from)
 }
 
-/// All of them that are installed. Those that are missing are reported; with TASUKI_NO_SKIP that is a failure.
+/// All of them that are installed. Those that are missing are reported; with TASUKI_NO_SKIP that is a
+/// failure.
 pub fn mpis(test: &str) -> Vec<Tested> {
     let all = [
         ("mpich-4.3", Flavour::Mpich, "4.3.2", "mpich-4.3"),
@@ -70,8 +71,8 @@ impl Tested {
         program
     }
 
-    /// A job that runs a program on one host's loopback interface, over the MPI's own TCP, with the variables
-    /// that `tasuki run` would give its ranks. Its ranks are to be dealt with [`super::part`].
+    /// A job that runs a program on one host's loopback interface, over the MPI's own TCP, with the
+    /// variables that `tasuki run` would give its ranks. Its ranks are to be dealt with [`super::part`].
     pub fn job(&self, stem: &str, program: &Path, arguments: &[&str], ranks: u32) -> JobSpec {
         let argv: Vec<OsString> =
             [program.as_os_str().into()].into_iter().chain(arguments.iter().map(OsString::from)).collect();
