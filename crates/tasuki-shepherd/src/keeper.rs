@@ -65,6 +65,8 @@ impl Keeper {
     /// # Errors
     /// If waiting fails.
     pub fn run(mut self) -> io::Result<()> {
+        // What came right behind the job was read with it, and no descriptor tells of it.
+        self.handle(Token::Owner);
         loop {
             self.advance();
             self.flock.peer.flush();

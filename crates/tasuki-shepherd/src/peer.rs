@@ -104,7 +104,8 @@ impl Peer {
         let mut buffer = [0; 64 << 10];
         match read(socket, &mut buffer) {
             Ok(count) if count > 0 => self.inbox.extend(&buffer[..count]),
-            Err(Errno::EAGAIN | Errno::EINTR) => return Heard::Commands(Vec::new()),
+            // Commands may have come with the job itself.
+            Err(Errno::EAGAIN | Errno::EINTR) => {}
             _ => return self.lose(),
         }
         let mut commands = Vec::new();

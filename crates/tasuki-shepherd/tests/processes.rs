@@ -236,6 +236,7 @@ fn what_cannot_be_started_is_said_and_nothing_runs() {
     assert!(why(&other).contains("cores"), "rank 0 was started and is killed");
     if nix::unistd::Uid::effective().is_root() {
         let secret = tempfile::tempdir().unwrap();
+        fs::set_permissions(secret.path(), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
         let mut other = job.clone();
         other.user = Some(User::of_uid(65534).unwrap());
         other.program.folder = secret.path().into();
