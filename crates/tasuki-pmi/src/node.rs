@@ -47,7 +47,8 @@ pub enum Action {
         /// The rank.
         rank: u32,
     },
-    /// A rank waits for one that is gone, for ever. End the job.
+    /// A rank waits for one that is gone, for ever: in a barrier, or because a rank that begins needs all ranks
+    /// of the job to begin (MPICH 5.0 waits for those of its host in shared memory). End the job.
     Stuck {
         /// The rank that waits.
         rank: u32,
@@ -139,7 +140,14 @@ impl Node {
         match stage {
             Stage::Closed => return,
             Stage::Running => self.actions.push_back(Action::Lost { rank }),
-            Stage::Fresh | Stage::Finalized => {
+            Stage::Fresh => {
+                self.actions.push_back(Action::Gone { rank });
+                let begun = self.ranks.iter().find(|(_, state)| state.has_begun());
+                if let Some((&waiting, _)) = begun {
+                    self.actions.push_back(Action::Stuck { rank: waiting, awaits: rank });
+                }
+            }
+            Stage::Finalized => {
                 self.actions.push_back(Action::Gone { rank });
                 let mut barriers = self.barriers.values();
                 let stuck = barriers.find(|barrier| barrier.sent.is_none() && barrier.local.contains(&rank));
@@ -173,6 +181,7 @@ impl Node {
 
     fn close(&mut self, rank: u32) {
         if let Some(state) = self.ranks.get_mut(&rank) {
+            state.is_absent |= state.stage == Stage::Fresh;
             state.stage = Stage::Closed;
         }
     }
@@ -235,6 +244,9 @@ impl Node {
         }
         let subversion = subversion.min(reply::SUBVERSION_MAX);
         self.set_stage(rank, Stage::Running);
+        if let Some((&awaits, _)) = self.ranks.iter().find(|(_, state)| state.is_absent) {
+            self.actions.push_back(Action::Stuck { rank, awaits });
+        }
         reply::init(subversion)
     }
 

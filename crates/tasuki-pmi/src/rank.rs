@@ -22,6 +22,8 @@ pub struct Rank {
     pub stage: Stage,
     /// What it has sent and is not a whole request yet.
     pub lines: Lines,
+    /// Whether its connection has ended without its ever having begun.
+    pub is_absent: bool,
     /// In how many barriers it is.
     pub barriers: usize,
     keys: usize,
@@ -31,7 +33,19 @@ pub struct Rank {
 impl Rank {
     /// A rank that has not begun.
     pub fn new() -> Self {
-        Self { stage: Stage::Fresh, lines: Lines::default(), barriers: 0, keys: 0, bytes: 0 }
+        Self {
+            stage: Stage::Fresh,
+            lines: Lines::default(),
+            is_absent: false,
+            barriers: 0,
+            keys: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Whether it has begun, and has not left.
+    pub fn has_begun(&self) -> bool {
+        self.stage == Stage::Running
     }
 
     /// Counts a put.

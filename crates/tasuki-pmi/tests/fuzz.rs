@@ -114,7 +114,8 @@ fn any_speech_is_answered_alike_wherever_it_is_cut() {
         // The others are answered.
         node.receive(1, b"cmd=init pmi_version=1 pmi_subversion=1\ncmd=get_appnum\n");
         let answers: Vec<_> = std::iter::from_fn(|| node.poll()).collect();
-        assert_eq!(answers.len(), 2, "{answers:?}");
+        let sent = answers.iter().filter(|action| matches!(action, Action::Send { rank: 1, .. }));
+        assert_eq!(sent.count(), 2, "{answers:?}");
         node.closed(0);
         node.closed(1);
     });

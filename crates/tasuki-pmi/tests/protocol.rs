@@ -139,18 +139,24 @@ fn a_rank_that_leaves_without_a_word_is_told() {
 
 #[test]
 fn a_rank_that_never_began_keeps_nobody_waiting_for_ever() {
-    // On the same host, whichever comes first.
+    // On the same host, whichever comes first, and also if the one that waits says nothing.
+    let stuck = Action::Stuck { rank: 0, awaits: 1 };
     let mut node = Node::new(&shape(&[0, 0]), 0, Limits::default()).unwrap();
     begin(&mut node, 0);
     node.closed(1);
-    assert_eq!(actions(&mut node), [Action::Gone { rank: 1 }]);
-    node.receive(0, b"cmd=barrier_in\n");
-    assert_eq!(actions(&mut node), [Action::Stuck { rank: 0, awaits: 1 }]);
+    assert_eq!(actions(&mut node), [Action::Gone { rank: 1 }, stuck.clone()]);
     let mut node = Node::new(&shape(&[0, 0]), 0, Limits::default()).unwrap();
-    begin(&mut node, 0);
-    node.receive(0, b"cmd=barrier_in\n");
     node.closed(1);
-    assert_eq!(actions(&mut node), [Action::Gone { rank: 1 }, Action::Stuck { rank: 0, awaits: 1 }]);
+    assert_eq!(actions(&mut node), [Action::Gone { rank: 1 }], "nobody has begun");
+    node.receive(0, b"cmd=init pmi_version=1 pmi_subversion=1\n");
+    assert!(actions(&mut node).contains(&stuck));
+    // A rank that has left in order is awaited only in a barrier.
+    let mut node = started(&[0, 0], 0);
+    node.receive(1, b"cmd=finalize\n");
+    node.closed(1);
+    assert!(!actions(&mut node).contains(&stuck));
+    node.receive(0, b"cmd=barrier_in\n");
+    assert_eq!(actions(&mut node), [stuck]);
     // On another host, whichever comes first.
     let part = FenceIn { host: 0, group: String::new(), puts: Vec::new() };
     let mut joint = Joint::new(&shape(&[0, 1]), Limits::default()).unwrap();
