@@ -2,7 +2,7 @@
 //! Sources: MPICH's Hydra guide and `mpivars`; Intel's Developer Reference; fi_tcp(7); `ucx_info -cf`.
 
 use crate::{
-    Device, Facts, Flavour, Job, LaunchCommand, Mpi, Provider, Setting, Transport,
+    Device, Environment, Facts, Flavour, Job, LaunchCommand, Mpi, Provider, Setting, Transport,
     job::Argv,
     setting::{self, Binding, Scope},
 };
@@ -190,13 +190,23 @@ pub fn command(mpi: &Mpi, job: &Job) -> LaunchCommand {
         argv.push(folder);
     }
     argv.program(&job.argv);
-    // A cluster's job may have all its ranks on one host.
+    let env = job.exports_with(&settings(mpi, &job.transport, &facts_of(job)));
+    LaunchCommand { argv: argv.into(), env }
+}
+
+/// What every rank must have in its environment if no `mpiexec` starts it: the same settings, without those
+/// of Hydra's own daemons.
+pub fn rank_environment(mpi: &Mpi, job: &Job) -> Environment {
+    let facts = Facts { management: None, ..facts_of(job) };
+    job.exports_with(&settings(mpi, &job.transport, &facts))
+}
+
+/// The job's facts, with the number of hosts that have ranks: a cluster's job may have all on one host.
+fn facts_of(job: &Job) -> Facts {
     let mut used = job.hosts_of_ranks();
     used.sort_unstable();
     used.dedup();
-    let facts = Facts { hosts: used.len(), ..job.facts.clone() };
-    let env = job.exports_with(&settings(mpi, &job.transport, &facts));
-    LaunchCommand { argv: argv.into(), env }
+    Facts { hosts: used.len(), ..job.facts.clone() }
 }
 
 /// Adds one entry `host:ranks` for each run of successive ranks on a host; a host may occur again.

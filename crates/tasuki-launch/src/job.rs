@@ -76,6 +76,9 @@ pub enum JobError {
          tcp"
     )]
     ShmBetweenHosts,
+    /// The MPI's ranks cannot be started without its launcher.
+    #[error("{0} needs its own launcher and daemons: its ranks do not speak PMI-1")]
+    NeedsLauncher(String),
     /// A variable cannot be passed on by its name.
     #[error("the variable {0:?} cannot be passed on: its name is empty or holds '=' or ','")]
     Variable(OsString),
@@ -112,17 +115,35 @@ impl LaunchCommand {
 impl Job {
     /// The command with which `mpi` runs this job.
     pub fn command(&self, mpi: &Mpi) -> Result<LaunchCommand, JobError> {
-        self.check()?;
-        match self.transport {
-            Transport::Tcp => {}
-            Transport::Tasuki(_) => mpi.check_libfabric()?,
-            Transport::Shm => self.check_shm(mpi)?,
-        }
+        self.check_all(mpi)?;
         Ok(match mpi.flavour {
             Flavour::OpenMpi4 => openmpi4::command(mpi, self),
             Flavour::OpenMpi5 => openmpi5::command(mpi, self),
             Flavour::Mpich | Flavour::Intel => hydra::command(mpi, self),
         })
+    }
+
+    /// The variables that every rank needs if it is started without the MPI's own launcher, by a process
+    /// manager that speaks PMI-1: the user's and the settings of [`Job::command`], without those of the
+    /// launcher's daemons. (What a process manager itself tells a rank, as `PMI_RANK`, is not among them.)
+    ///
+    /// # Errors
+    /// If there cannot be such a job, or the MPI is an Open MPI, which needs its own daemons.
+    pub fn rank_environment(&self, mpi: &Mpi) -> Result<Environment, JobError> {
+        self.check_all(mpi)?;
+        match mpi.flavour {
+            Flavour::Mpich | Flavour::Intel => Ok(hydra::rank_environment(mpi, self)),
+            Flavour::OpenMpi4 | Flavour::OpenMpi5 => Err(JobError::NeedsLauncher(mpi.to_string())),
+        }
+    }
+
+    fn check_all(&self, mpi: &Mpi) -> Result<(), JobError> {
+        self.check()?;
+        match self.transport {
+            Transport::Tcp => Ok(()),
+            Transport::Tasuki(_) => Ok(mpi.check_libfabric()?),
+            Transport::Shm => self.check_shm(mpi),
+        }
     }
 
     fn check_shm(&self, mpi: &Mpi) -> Result<(), JobError> {

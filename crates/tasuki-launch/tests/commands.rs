@@ -328,3 +328,21 @@ fn libfabrics_own_shared_memory_is_for_one_host_and_for_those_who_can() {
     let two = ["n1", "n2"].map(|name| JobHost { name: name.into(), slots: 1 }).to_vec();
     assert_eq!(Job { hosts: two, ..job }.command(&mpich()), Err(JobError::ShmBetweenHosts));
 }
+
+/// Ranks without a launcher get what a launcher would pass on to them, and nothing that is for its daemons.
+#[test]
+fn ranks_without_a_launcher_have_what_a_launcher_would_pass_on() {
+    let job = Job { env: vec![("A".into(), "b".into())], ..job(4) };
+    for mpi in [mpich(), intel()] {
+        let of_launch = job.command(&mpi).unwrap().env;
+        let of_rank = job.rank_environment(&mpi).unwrap();
+        let is_daemons = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("I_MPI_HYDRA");
+        let expected: Vec<_> = of_launch.into_iter().filter(|(name, _)| !is_daemons(name)).collect();
+        assert_eq!(of_rank, expected);
+        assert!(of_rank.contains(&("FI_PROVIDER".into(), "tcp".into())) && of_rank.len() > 2);
+    }
+    for mpi in [open4(), open5()] {
+        let error = job.rank_environment(&mpi).unwrap_err().to_string();
+        assert!(error.contains("Open MPI") && error.contains("own launcher"), "{error}");
+    }
+}

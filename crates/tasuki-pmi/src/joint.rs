@@ -1,0 +1,151 @@
+//! Where the parts of fences come together: one for each job.
+
+use crate::{
+    FenceIn, FenceOut, JobShape, Limits, ShapeError,
+    group::{Group, Members},
+    space,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use thiserror::Error;
+
+/// Why a job cannot go on. It is to be ended with this reason.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum JoinError {
+    /// A part came from a host that is not in the job or takes no part in the barrier.
+    #[error("host {host} sent a part of a barrier of ranks {group:?}, in which it has none")]
+    Host {
+        /// The host.
+        host: u32,
+        /// The ranks and the tag.
+        group: String,
+    },
+    /// A host sent another part although its first has no result yet.
+    #[error("host {host} sent two parts of one barrier of ranks {group:?}")]
+    Twice {
+        /// The host.
+        host: u32,
+        /// The ranks and the tag.
+        group: String,
+    },
+    /// A host passed on a key or a value that no rank may put, or too many of them.
+    #[error("host {host} passed on what no rank may put: {why}")]
+    Put {
+        /// The host.
+        host: u32,
+        /// What is wrong.
+        why: String,
+    },
+    /// Ranks wait for one that will never come.
+    #[error(
+        "rank {rank} ended while others wait for it: it never called MPI_Init, or had called MPI_Finalize"
+    )]
+    Stuck {
+        /// The rank that is gone.
+        rank: u32,
+    },
+}
+
+/// A fence of which not all parts have come.
+#[derive(Debug)]
+struct Fence {
+    group: Group,
+    hosts: BTreeSet<u32>,
+    parts: BTreeMap<u32, FenceIn>,
+}
+
+/// Joins the parts of fences of one job.
+#[derive(Debug)]
+pub struct Joint {
+    shape: JobShape,
+    limits: Limits,
+    gone: BTreeSet<u32>,
+    fences: BTreeMap<String, Fence>,
+}
+
+impl Joint {
+    /// The joint of a job, before any part has come.
+    ///
+    /// # Errors
+    /// If the shape is none.
+    pub fn new(shape: &JobShape, limits: Limits) -> Result<Self, ShapeError> {
+        shape.check()?;
+        Ok(Self { shape: shape.clone(), limits, gone: BTreeSet::new(), fences: BTreeMap::new() })
+    }
+
+    /// Takes a part. `Some`: it was the last of its fence, and the result goes to every host of the job. A
+    /// part that came before, word for word, changes nothing.
+    ///
+    /// # Errors
+    /// If the part is none, or its fence can never end.
+    pub fn join(&mut self, part: FenceIn) -> Result<Option<FenceOut>, JoinError> {
+        let host = part.host;
+        let not_of = || JoinError::Host { host, group: part.group.clone() };
+        self.check_puts(&part)?;
+        let group = Some(part.group.as_str()).filter(|group| !group.is_empty());
+        let group = Group::parse(group, &self.shape).map_err(|_| not_of())?;
+        let hosts = self.hosts_of(&group);
+        if !hosts.contains(&host) || group.members == Members::Node || group.key != part.group {
+            return Err(not_of());
+        }
+        let key = part.group.clone();
+        let fence =
+            self.fences.entry(key.clone()).or_insert_with(|| Fence { group, hosts, parts: BTreeMap::new() });
+        match fence.parts.get(&host) {
+            Some(before) if *before != part => {
+                return Err(JoinError::Twice { host, group: part.group });
+            }
+            _ => fence.parts.insert(host, part),
+        };
+        if fence.parts.len() < fence.hosts.len() {
+            return self.check_gone().map(|()| None);
+        }
+        let parts = self.fences.remove(&key).map(|fence| fence.parts).unwrap_or_default();
+        let puts = parts.into_values().flat_map(|part| part.puts).collect();
+        Ok(Some(FenceOut { group: key, puts }))
+    }
+
+    /// A rank will never come to a barrier ([`Action::Gone`](crate::Action::Gone)).
+    ///
+    /// # Errors
+    /// If others wait for it now.
+    pub fn gone(&mut self, rank: u32) -> Result<(), JoinError> {
+        self.gone.insert(rank);
+        self.check_gone()
+    }
+
+    fn check_gone(&self) -> Result<(), JoinError> {
+        for fence in self.fences.values() {
+            let is_awaited = |rank: &&u32| {
+                let host = self.shape.hosts_of_ranks.get(**rank as usize);
+                fence.group.has(**rank) && host.is_some_and(|host| !fence.parts.contains_key(host))
+            };
+            if let Some(&rank) = self.gone.iter().find(is_awaited) {
+                return Err(JoinError::Stuck { rank });
+            }
+        }
+        Ok(())
+    }
+
+    fn hosts_of(&self, group: &Group) -> BTreeSet<u32> {
+        let numbered = (0..).zip(&self.shape.hosts_of_ranks);
+        numbered.filter(|(rank, _)| group.has(*rank)).map(|(_, host)| *host).collect()
+    }
+
+    fn check_puts(&self, part: &FenceIn) -> Result<(), JoinError> {
+        let refuse = |why: String| Err(JoinError::Put { host: part.host, why });
+        let ranks = self.shape.ranks_of(part.host).len();
+        if part.puts.len() > ranks * self.limits.keys {
+            return refuse(format!("{} keys of {ranks} ranks", part.puts.len()));
+        }
+        for (key, value) in &part.puts {
+            if let Err(why) = space::check(key, value) {
+                return refuse(why);
+            }
+        }
+        let bytes: usize = part.puts.iter().map(|(key, value)| key.len() + value.len()).sum();
+        if bytes > ranks * self.limits.bytes {
+            return refuse(format!("{bytes} bytes of {ranks} ranks"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! All processes of a job, as one.
+
+use crate::{
+    Residence, cgroup,
+    processes::{self, Process},
+};
+use nix::{
+    errno::Errno,
+    sys::signal::{Signal, kill},
+    unistd::{Pid, getpid},
+};
+use std::{io, path::Path, thread, time::Duration};
+
+/// Rounds in which all processes of a job without a cgroup must be stopped.
+const STOP_ROUNDS: u32 = 200;
+
+/// The processes of one job.
+#[derive(Debug)]
+pub struct Herd {
+    residence: Residence,
+    frozen: bool,
+}
+
+impl Herd {
+    /// The herd of a job that has no process yet.
+    pub fn new(id: &str, parent: Option<&Path>) -> Self {
+        Self { residence: cgroup::create(id, parent), frozen: false }
+    }
+
+    /// How it is held together.
+    pub fn residence(&self) -> &Residence {
+        &self.residence
+    }
+
+    /// Whether it stands still.
+    pub fn is_frozen(&self) -> bool {
+        self.frozen
+    }
+
+    /// Has all stand still. Returns when they do.
+    ///
+    /// # Errors
+    /// If some do not.
+    pub fn freeze(&mut self) -> io::Result<()> {
+        self.frozen = true;
+        match self.residence {
+            Residence::Processes => stop_all(),
+            _ => cgroup::freeze(&self.residence, true),
+        }
+    }
+
+    /// Has all go on.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn thaw(&mut self) -> io::Result<()> {
+        self.frozen = false;
+        match self.residence {
+            Residence::Processes => {
+                descendants().iter().for_each(|process| signal(process.pid, Signal::SIGCONT));
+                Ok(())
+            }
+            _ => cgroup::freeze(&self.residence, false),
+        }
+    }
+
+    /// All that live: in the cgroup, and descendants of this process (root can leave a cgroup).
+    pub fn members(&self) -> Vec<i32> {
+        let mut found = cgroup::members(&self.residence);
+        found.extend(descendants().iter().filter(|process| process.state != 'Z').map(|process| process.pid));
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Kills all that live now. More may come while it does; so it is called until [`Herd::members`] is
+    /// empty.
+    pub fn kill(&mut self) {
+        let killed = match &self.residence {
+            Residence::V2(folder) => cgroup::kill(folder),
+            Residence::V1Freezer(_) => cgroup::freeze(&self.residence, true),
+            Residence::Processes => Ok(()),
+        };
+        // What the cgroup could not do is done one by one.
+        let _ = killed;
+        self.members().into_iter().for_each(|pid| signal(pid, Signal::SIGKILL));
+        // A frozen process of version 1 dies when it goes on; a stopped one dies at once.
+        let _ = cgroup::freeze(&self.residence, false);
+        self.frozen = false;
+    }
+
+    /// Removes the cgroup of a herd that has no process left.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn remove(&self) -> io::Result<()> {
+        cgroup::remove(&self.residence)
+    }
+}
+
+fn descendants() -> Vec<Process> {
+    processes::descendants(getpid().as_raw())
+}
+
+/// Stops all descendants. A process may fork before its signal arrives, so that there are rounds, until
+/// none was found running.
+fn stop_all() -> io::Result<()> {
+    for round in 0..STOP_ROUNDS {
+        let running: Vec<_> =
+            descendants().into_iter().filter(|process| !matches!(process.state, 'T' | 't' | 'Z')).collect();
+        if running.is_empty() {
+            return Ok(());
+        }
+        running.iter().for_each(|process| signal(process.pid, Signal::SIGSTOP));
+        if round > 2 {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+    Err(io::Error::other("processes do not stop"))
+}
+
+/// Signals a process. One that is gone needs none.
+fn signal(pid: i32, signal: Signal) {
+    match kill(Pid::from_raw(pid), signal) {
+        Ok(()) | Err(Errno::ESRCH) => {}
+        // Without the right to signal it there is nothing else to do either; members() still names it.
+        Err(_) => {}
+    }
+}

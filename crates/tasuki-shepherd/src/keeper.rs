@@ -1,0 +1,198 @@
+//! Watches over a job from its first process to its last.
+
+use crate::{
+    Command, Event, JobSpec, OwnerEnd,
+    flock::Flock,
+    peer::{Door, Heard, Peer},
+    wait::{Token, Waits},
+};
+use nix::sys::{signal::Signal, signalfd::SignalFd};
+use std::{
+    collections::BTreeSet,
+    io,
+    time::{Duration, Instant},
+};
+
+/// Time between two rounds of killing what is left.
+const ROUND: Duration = Duration::from_millis(5);
+/// How long the streams of a job without processes may take to end: a process outside of the job may have
+/// been given one.
+const DRAIN_LIMIT: Duration = Duration::from_secs(2);
+
+/// How far a job has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Ranks run.
+    Running,
+    /// Ranks were asked to end, and are killed then.
+    Ending(Instant),
+    /// Everything is killed, again and again until nothing is left.
+    Killing,
+    /// No process is left; the streams are read to their ends, until then at the latest.
+    Draining(Instant),
+    /// The last event is on its way.
+    Ended,
+}
+
+/// The shepherd's state.
+pub struct Keeper {
+    owner: OwnerEnd,
+    door: Option<Door>,
+    signals: SignalFd,
+    flock: Flock,
+    phase: Phase,
+    /// Processes that were left over when all ranks had ended.
+    swept: BTreeSet<i32>,
+}
+
+impl Keeper {
+    /// Starts the job's ranks.
+    ///
+    /// # Errors
+    /// If the shepherd itself cannot work. What keeps a rank from starting is told to the owner instead.
+    pub fn new(job: &JobSpec, peer: Peer, signals: SignalFd) -> io::Result<Self> {
+        let door = match &job.owner {
+            OwnerEnd::Survive { socket } => Some(Door::open(socket.clone())?),
+            OwnerEnd::Kill => None,
+        };
+        let mut flock = Flock::new(job, peer)?;
+        let phase = if flock.start_all(job) { Phase::Running } else { Phase::Killing };
+        Ok(Self { owner: job.owner.clone(), door, signals, flock, phase, swept: BTreeSet::new() })
+    }
+
+    /// Watches until the end was told, or nobody will ever be there to be told.
+    ///
+    /// # Errors
+    /// If waiting fails.
+    pub fn run(mut self) -> io::Result<()> {
+        // What came right behind the job was read with it, and no descriptor tells of it.
+        self.handle(Token::Owner);
+        loop {
+            self.advance();
+            self.flock.peer.flush();
+            if self.phase == Phase::Ended && (self.flock.peer.is_idle() || self.is_forsaken()) {
+                return Ok(());
+            }
+            for token in self.wait()? {
+                self.handle(token);
+            }
+            self.flock.pass_late_lines(Instant::now());
+        }
+    }
+
+    fn wait(&self) -> io::Result<Vec<Token>> {
+        let Flock { peer, ranks, feed, .. } = &self.flock;
+        let mut waits = Waits::new(&self.signals, peer, self.door.as_ref());
+        waits.ranks(ranks, peer.has_room(), peer.has_reserve(), feed.wanted());
+        let lines = ranks.iter().flat_map(|rank| &rank.sources);
+        let deadlines = lines.filter_map(|source| source.lines.deadline());
+        let of_phase = match self.phase {
+            Phase::Ending(at) | Phase::Draining(at) => Some(at),
+            Phase::Killing => Some(Instant::now() + ROUND),
+            Phase::Running | Phase::Ended => None,
+        };
+        waits.wait(deadlines.chain(of_phase).min())
+    }
+
+    fn handle(&mut self, token: Token) {
+        match token {
+            Token::Signals => self.take_signals(),
+            Token::Owner => match self.flock.peer.hear() {
+                Heard::Commands(commands) => commands.into_iter().for_each(|command| self.obey(command)),
+                Heard::Gone if self.owner == OwnerEnd::Kill => self.kill(),
+                Heard::Gone => {}
+            },
+            Token::Door => {
+                let knocks = self.door.as_ref().and_then(Door::answer);
+                // An owner that is there keeps the job; closing tells the other one.
+                if let Some(socket) = knocks.filter(|_| self.flock.peer.socket().is_none()) {
+                    self.flock.attach(socket);
+                }
+            }
+            Token::Feed => self.flock.feed(),
+            Token::Source(rank, which) => self.flock.pass_on(rank, which),
+            Token::Pmi(rank) => {
+                self.flock.answer(rank);
+            }
+        }
+    }
+
+    fn obey(&mut self, command: Command) {
+        match command {
+            Command::End { grace_ms: 0 } => self.kill(),
+            Command::End { grace_ms } => self.ask_to_end(Duration::from_millis(grace_ms)),
+            other => self.flock.obey(other),
+        }
+    }
+
+    fn take_signals(&mut self) {
+        while let Ok(Some(signal)) = self.signals.read_signal() {
+            if signal.ssi_signo == Signal::SIGTERM as u32 || signal.ssi_signo == Signal::SIGINT as u32 {
+                self.kill();
+            }
+        }
+        self.flock.reap();
+    }
+
+    fn ask_to_end(&mut self, grace: Duration) {
+        if self.phase != Phase::Running {
+            return;
+        }
+        if self.flock.herd.is_frozen() {
+            // A process that stands still cannot end in order.
+            self.flock.thaw();
+        }
+        self.flock.signal(Signal::SIGTERM);
+        self.phase = Phase::Ending(Instant::now() + grace);
+    }
+
+    fn kill(&mut self) {
+        if matches!(self.phase, Phase::Running | Phase::Ending(_)) {
+            self.phase = Phase::Killing;
+        }
+    }
+
+    /// Goes on to the next phase where it is time.
+    fn advance(&mut self) {
+        match self.phase {
+            Phase::Ending(at) if at <= Instant::now() => self.phase = Phase::Killing,
+            Phase::Running | Phase::Ending(_) if !self.flock.lives() => self.phase = Phase::Killing,
+            _ => {}
+        }
+        if self.phase == Phase::Killing {
+            self.flock.reap();
+            let (left, lives) = (self.flock.herd.members(), self.flock.lives());
+            if !lives {
+                self.swept.extend(&left);
+            }
+            match left.is_empty() && !lives {
+                true => self.phase = Phase::Draining(Instant::now() + DRAIN_LIMIT),
+                false => self.flock.herd.kill(),
+            }
+        }
+        if matches!(self.phase, Phase::Draining(_)) && !self.flock.peer.has_room() && !self.is_forsaken() {
+            // What is left in the streams waits for the owner, however long that takes.
+            self.phase = Phase::Draining(Instant::now() + DRAIN_LIMIT);
+        }
+        if let Phase::Draining(at) = self.phase
+            && (!self.flock.is_open() || at <= Instant::now() || self.is_forsaken())
+        {
+            self.finish();
+        }
+    }
+
+    /// Whether nobody will ever hear of the job.
+    fn is_forsaken(&self) -> bool {
+        self.flock.peer.socket().is_none() && self.door.is_none()
+    }
+
+    fn finish(&mut self) {
+        self.flock.reap();
+        self.flock.end_streams();
+        if let Err(error) = self.flock.herd.remove() {
+            self.flock.peer.tell(Event::Failed { what: format!("the job's cgroup stays: {error}") });
+        }
+        self.flock.peer.tell(Event::Ended { swept: self.swept.len() as u32 });
+        self.phase = Phase::Ended;
+    }
+}

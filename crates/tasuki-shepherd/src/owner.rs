@@ -1,0 +1,181 @@
+//! The owner's handle of a shepherd.
+
+use crate::{
+    Command, Event, JobSpec, ShepherdError,
+    wire::{Inbox, Message},
+};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::{
+    ffi::OsString,
+    io::{self, Read, Write},
+    net::Shutdown,
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::net::UnixStream,
+    },
+    path::Path,
+    process::{self, Child, Stdio},
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// A shepherd, as its owner has it. When the handle is dropped, the job ends or waits for another owner,
+/// as its [`OwnerEnd`](crate::OwnerEnd) says.
+#[derive(Debug)]
+pub struct Shepherd {
+    socket: UnixStream,
+    commands: Commands,
+    inbox: Inbox,
+    child: Option<Child>,
+    /// Whether the last event was told.
+    ended: bool,
+}
+
+/// Sends commands to a shepherd, from any thread.
+#[derive(Clone, Debug)]
+pub struct Commands(Arc<Mutex<UnixStream>>);
+
+impl Commands {
+    /// Sends a command. The shepherd reads commands at once, whatever its ranks do.
+    ///
+    /// # Errors
+    /// If the shepherd is gone.
+    pub fn send(&self, command: &Command) -> io::Result<()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(&command.encode())
+    }
+}
+
+impl Shepherd {
+    /// Starts a shepherd: a process that runs `program`, which calls
+    /// [`process_main`](crate::process_main), and gives it the job. Its standard error is this process's.
+    /// [`Event::Started`] or [`Event::NotStarted`] follows.
+    ///
+    /// # Errors
+    /// If the job is none, or the process cannot be started.
+    pub fn start(program: &[OsString], job: &JobSpec) -> Result<Self, ShepherdError> {
+        job.check().map_err(ShepherdError::Spec)?;
+        let [first, arguments @ ..] = program else {
+            return Err(ShepherdError::Spec("no shepherd program".into()));
+        };
+        let (ours, theirs) = UnixStream::pair()?;
+        let mut command = process::Command::new(first);
+        command.args(arguments).stdin(OwnedFd::from(theirs)).stdout(Stdio::null());
+        let start = |source| ShepherdError::Start { program: first.into(), source };
+        let child = command.spawn().map_err(start)?;
+        // The command holds the shepherd's end of the socket, whose closing must be seen here.
+        drop(command);
+        let mut shepherd = Self::new(ours)?;
+        shepherd.child = Some(child);
+        let told =
+            shepherd.commands.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(&job.encode());
+        told.map_err(start)?;
+        Ok(shepherd)
+    }
+
+    /// Takes over a job whose owner is gone ([`OwnerEnd::Survive`](crate::OwnerEnd::Survive)). The first
+    /// event is [`Event::State`]; what was not told to the owner before follows.
+    ///
+    /// # Errors
+    /// If no shepherd answers there.
+    pub fn attach(socket: &Path) -> Result<Self, ShepherdError> {
+        let error = |source| ShepherdError::Attach { socket: socket.into(), source };
+        Self::new(UnixStream::connect(socket).map_err(error)?)
+    }
+
+    fn new(socket: UnixStream) -> Result<Self, ShepherdError> {
+        let commands = Commands(Arc::new(Mutex::new(socket.try_clone()?)));
+        Ok(Self { socket, commands, inbox: Inbox::default(), child: None, ended: false })
+    }
+
+    /// A sender of commands, for any thread.
+    pub fn commands(&self) -> Commands {
+        self.commands.clone()
+    }
+
+    /// Sends a command.
+    ///
+    /// # Errors
+    /// If the shepherd is gone.
+    pub fn send(&self, command: &Command) -> io::Result<()> {
+        self.commands.send(command)
+    }
+
+    /// The shepherd's process, if this handle has started it.
+    pub fn pid(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
+    }
+
+    /// The next event. Waits for it as long as `wait` says, for ever if that is `None`; `Ok(None)`: the
+    /// time is over, or the last event was told before.
+    ///
+    /// # Errors
+    /// [`ShepherdError::Gone`] if the shepherd has ended without [`Event::Ended`]; what is left of its
+    /// job is to be swept. [`ShepherdError::Version`] if it is of another version.
+    pub fn next(&mut self, wait: Option<Duration>) -> Result<Option<Event>, ShepherdError> {
+        let until = wait.map(|wait| Instant::now() + wait);
+        while !self.ended {
+            if let Some(event) = self.inbox.take::<Event>().map_err(ShepherdError::Version)? {
+                if matches!(event, Event::Ended { .. }) {
+                    self.ended = true;
+                    self.reap();
+                }
+                return Ok(Some(event));
+            }
+            if !self.is_readable(until)? {
+                return Ok(None);
+            }
+            let mut buffer = [0; 64 << 10];
+            match self.socket.read(&mut buffer) {
+                Ok(count) if count > 0 => self.inbox.extend(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                _ => {
+                    self.reap();
+                    return Err(ShepherdError::Gone);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_readable(&self, until: Option<Instant>) -> io::Result<bool> {
+        loop {
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            // A part of a millisecond counts as one, so that a wait never becomes a busy one.
+            let millis = left.map(|left| left.as_micros().div_ceil(1000));
+            let limit = millis
+                .map_or(PollTimeout::NONE, |left| PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX));
+            match poll(&mut [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)], limit) {
+                Ok(0) if left.is_none_or(|left| left.is_zero()) => return Ok(false),
+                Ok(0) | Err(nix::errno::Errno::EINTR) => {}
+                Ok(_) => return Ok(true),
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+
+    /// Takes the shepherd's exit code. It ends at once after its last word.
+    fn reap(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            // The code says nothing that its words did not.
+            let _ = child.wait();
+        }
+    }
+}
+
+impl AsFd for Shepherd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Drop for Shepherd {
+    fn drop(&mut self) {
+        // Senders of commands hold the socket open; the shepherd must see that its owner is gone.
+        let _ = self.socket.shutdown(Shutdown::Both);
+        if let Some(mut child) = self.child.take() {
+            // The shepherd ends when it has killed its job, or long after: neither may hold up its owner.
+            thread::spawn(move || child.wait());
+        }
+    }
+}

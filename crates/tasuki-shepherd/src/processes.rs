@@ -1,0 +1,57 @@
+//! Processes of this host, from /proc.
+
+use std::{collections::HashMap, fs};
+
+/// A process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Its number.
+    pub pid: i32,
+    /// Its state: `R`, `S`, `T`, `Z` and so on (proc(5)).
+    pub state: char,
+}
+
+/// All descendants of a process.
+pub fn descendants(of: i32) -> Vec<Process> {
+    let mut children: HashMap<i32, Vec<Process>> = HashMap::new();
+    for pid in all() {
+        if let Some((parent, process)) = stat(pid) {
+            children.entry(parent).or_default().push(process);
+        }
+    }
+    let mut found = Vec::new();
+    let mut open = vec![of];
+    while let Some(parent) = open.pop() {
+        for process in children.remove(&parent).unwrap_or_default() {
+            open.push(process.pid);
+            found.push(process);
+        }
+    }
+    found
+}
+
+/// Processes whose environment has a variable with this value. Zombies have no environment.
+pub fn with_variable(name: &str, value: &str) -> Vec<i32> {
+    let wanted = format!("{name}={value}");
+    let has = |pid: &i32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|&byte| byte == 0).any(|entry| entry == wanted.as_bytes())
+    };
+    all().into_iter().filter(has).collect()
+}
+
+fn all() -> Vec<i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// The parent of a process, and the process.
+fn stat(pid: i32) -> Option<(i32, Process)> {
+    let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    // The command's name, in parentheses, may itself contain spaces and parentheses (proc(5)).
+    let (_, rest) = text.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace();
+    let state = fields.next()?.chars().next()?;
+    Some((fields.next()?.parse().ok()?, Process { pid, state }))
+}
