@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use tasuki_msg::{Data, Frame, FrameError, Outlook, Pacer, PeerId, Placement, RecvDone, Sink, Start};
+use tasuki_msg::{Data, Frame, FrameError, MsgSeq, Outlook, Pacer, PeerId, Placement, RecvDone, Sink, Start};
 use tasuki_proto::{Outgoing, Payload};
 use tasuki_tuning::streams;
 
@@ -152,6 +152,11 @@ impl Messages {
     /// What most likely comes next by the peer's stream; each is given once.
     pub fn next_announced(&mut self, peer: Peer) -> Option<Data> {
         self.pushes.next_announced(peer)
+    }
+
+    /// Bytes of a message are arriving by the peer's stream.
+    pub fn arriving(&mut self, peer: Peer, seq: MsgSeq) {
+        self.pushes.arriving(peer, seq);
     }
 
     /// A send is posted. True if its speed tells something of the cable to the peer.

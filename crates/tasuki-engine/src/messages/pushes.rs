@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use tasuki_msg::{Data, Frame, Payload as Place, SendId, Start};
+use tasuki_msg::{Data, Frame, MsgSeq, Payload as Place, SendId, Start};
 use tasuki_proto::{Outgoing, Payload, Time};
 use tasuki_tuning::streams;
 
@@ -115,8 +115,19 @@ impl Pushes {
     /// The first frame of a message has come of which more is to come. Most likely that is the next to come
     /// by the stream.
     pub fn announced(&mut self, peer: Peer, data: Data) {
-        if let Some(stream) = self.stream(peer) {
+        if let Some(stream) = self.stream(peer)
+            && data.len.max(data.early) >= stream.push_min
+        {
             stream.announced.push_back(data);
+        }
+    }
+
+    /// Bytes of this message are arriving by the peer's stream.
+    pub fn arriving(&mut self, peer: Peer, seq: MsgSeq) {
+        if let Some(stream) = self.stream(peer)
+            && let Some(at) = stream.announced.iter().position(|data| data.seq == seq)
+        {
+            stream.announced.remove(at);
         }
     }
 
@@ -206,7 +217,6 @@ impl Pushes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tasuki_msg::MsgSeq;
 
     #[test]
     fn what_a_stream_has_delivered_is_not_owed() {
@@ -251,5 +261,18 @@ mod tests {
         assert!(!pushes.set_stream(Peer(3), Some(1)) && pushes.any_open());
         assert!(pushes.is_open(Peer(3)) && !pushes.is_open(Peer(2)) && !pushes.is_open(Peer(4)));
         assert!(pushes.set_stream(Peer(3), None) && !pushes.any_open());
+    }
+
+    #[test]
+    fn what_arrives_is_announced_no_longer() {
+        let data = |seq| Data { seq: MsgSeq(seq), offset: 10, len: 90, early: 100 };
+        let (mut pushes, peer) = (Pushes::default(), Peer(0));
+        pushes.set_stream(peer, Some(50));
+        (0..4).for_each(|seq| pushes.announced(peer, data(seq)));
+        pushes.announced(peer, Data { len: 5, early: 15, ..data(4) });
+        [1, 0, 9].into_iter().for_each(|seq| pushes.arriving(peer, MsgSeq(seq)));
+        let left: Vec<u64> =
+            std::iter::from_fn(|| pushes.next_announced(peer)).map(|data| data.seq.0).collect();
+        assert_eq!(left, [2, 3], "two have come, and one is so short that it comes in packets");
     }
 }

@@ -155,7 +155,7 @@ impl Link {
             let received = if waits { self.rx.receive(cx.messages, id?, stream, cx.now)? } else { 0 };
             Some((sent, received, released))
         });
-        let Some((sent, received, released)) = moved.filter(|_| !self.rx.has_stalled(cx.now, awaited)) else {
+        let Some((sent, received, released)) = moved.filter(|_| !self.rx.has_stalled(cx.now)) else {
             self.end(cx, counters, peer);
             return true;
         };
