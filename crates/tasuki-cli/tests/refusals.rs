@@ -167,9 +167,10 @@ fn a_firewall_that_refuses_datagrams_ends_no_job_whose_frames_pass() {
     survives_firewall(test, "meta l4proto udp", "raw,udp", 6, |_| ());
 }
 
-/// Datagrams to the host's identity address are refused, those to its NICs pass. So only knocks are refused.
-/// When the rank behind that firewall is stopped and can answer nothing, n1 has seen often that such refusals
-/// prove nothing.
+/// Datagrams to the host's identity address are refused, those to its NICs pass. So the host says at one
+/// address that no process listens, and not at the other. The rank behind that firewall is stopped for a while
+/// and can answer nothing. (The first refusals all arrive within a tenth of a second, so n1 has not learnt by
+/// then that they prove nothing.)
 #[test]
 fn a_firewall_that_refuses_one_address_ends_no_job_whose_other_ways_pass() {
     let test = "a_firewall_that_refuses_one_address_ends_no_job_whose_other_ways_pass";
