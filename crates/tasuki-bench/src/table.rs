@@ -45,6 +45,9 @@ fn networks(records: &[Record]) -> Vec<(&str, &str)> {
 /// Widest table, in columns of a terminal.
 const WIDTH: u16 = 100;
 
+/// Names of stacks that are longer than this are broken where there is no room: those of variants.
+const STACK_MAX: usize = 23;
+
 /// A record, and how it compares.
 type Row<'a> = (&'a Record, Option<PairedRatio>);
 
@@ -61,8 +64,8 @@ fn body(report: &Report, against: Option<&Against<'_>>) -> String {
         rows.sort_by(|(_, a), (_, b)| gain(a).total_cmp(&gain(b)));
     }
     let tails = report.records.iter().any(|record| record.p99_9.is_some());
-    let mut header = vec!["bytes", "stack", "median", "p10", "p90"];
-    header.extend(tails.then_some("p99.9"));
+    let percentiles = if tails { ["p90", "p99.9"] } else { ["p10", "p90"] };
+    let mut header = vec!["bytes", "stack", "median", percentiles[0], percentiles[1]];
     header.extend(["of\nceiling", "CPU\ns/GB"]);
     header.extend(against.map(|against| against.title.as_str()));
     let cells = |(record, gain): &Row<'_>| cells(record, tails, against.is_some(), gain.as_ref());
@@ -103,13 +106,12 @@ fn align(table: &mut Table, all: &[Vec<String>], compare: bool) {
     const STACK: usize = 1;
     let last = table.column_count().saturating_sub(1);
     for (index, column) in table.column_iter_mut().enumerate() {
+        // One space separates columns already.
+        column.set_padding((0, 1));
         let widest = all.iter().filter_map(|cells| cells.get(index)).map(|cell| cell.chars().count()).max();
-        let width = widest.and_then(|widest| u16::try_from(widest).ok()).unwrap_or(0);
-        // Names of stacks may be so long that they have to be broken.
-        if index != STACK || width < WIDTH / 3 {
-            let padding = column.padding_width();
-            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width + padding)));
-        }
+        let widest = widest.unwrap_or(0).min(if index == STACK { STACK_MAX } else { usize::from(WIDTH) });
+        let width = u16::try_from(widest).unwrap_or(WIDTH) + column.padding_width();
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width)));
         if index != STACK && !(compare && index == last) {
             column.set_cell_alignment(CellAlignment::Right);
         }
@@ -146,9 +148,11 @@ fn sorted(records: &[Record]) -> Vec<&Record> {
 fn cells(record: &Record, tails: bool, compare: bool, gain: Option<&PairedRatio>) -> Vec<String> {
     let share = record.ceiling.as_ref().map(|c| record.unit.gain(record.median, c.value));
     let mut cells = vec![record.bytes.to_string(), stack_and_lane(record)];
-    cells.extend([record.median, record.p10, record.p90].map(significant));
+    cells.push(significant(record.median));
     if tails {
-        cells.push(record.p99_9.map_or("-".into(), significant));
+        cells.extend([significant(record.p90), record.p99_9.map_or("-".into(), significant)]);
+    } else {
+        cells.extend([record.p10, record.p90].map(significant));
     }
     cells.push(share.map_or("-".into(), |share| format!("{:.0} %", share * 100.0)));
     cells.push(record.cpu_s_per_gb.map_or("-".into(), significant));
