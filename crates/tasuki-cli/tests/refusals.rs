@@ -128,8 +128,8 @@ fn firewall(lab: &TestLab, rule: &str) {
 }
 
 /// Runs a job of two ranks during which n2 begins to refuse datagrams by this rule. It goes on as long as
-/// anything gets through. With `stopped` the rank at n2 is stopped then, and for so long after n1 has been told
-/// several times that no process listens there.
+/// anything gets through. With `stopped` the rank at n2 is stopped then, and for so long after n1 has been
+/// told several times that no process listens there.
 fn survives_firewall(test: &str, rule: &str, lanes: &str, stopped: Option<Duration>) {
     if skip_without_root(test) {
         return;
@@ -178,8 +178,8 @@ fn a_firewall_that_refuses_datagrams_ends_no_job_whose_frames_pass() {
 }
 
 /// Datagrams to the host's identity address are refused, those to its NICs pass. So the host says at one
-/// address that no process listens, and not at the other. The rank behind that firewall is stopped for a while
-/// and can answer nothing, and n1 has not learnt yet that such refusals prove nothing.
+/// address that no process listens, and not at the other. The rank behind that firewall is stopped for a
+/// while and can answer nothing, and n1 has not learnt yet that such refusals prove nothing.
 #[test]
 fn a_firewall_that_refuses_one_address_ends_no_job_whose_other_ways_pass() {
     let test = "a_firewall_that_refuses_one_address_ends_no_job_whose_other_ways_pass";

@@ -9,9 +9,9 @@
 //! may be stopped for a while by then. (One packet may have been under way or unread when the process died,
 //! so what is heard after a refusal makes the trial of a dead one longer, but not much.)
 //!
-//! A firewall may refuse datagrams to a host's identity address, where knocks go, and none to the addresses of
-//! its NICs. A host without the process refuses both. So while the peer has been reached at an address of a
-//! NIC, and nothing was refused there, the trial takes several times as many rounds: the host contradicts
+//! A firewall may refuse datagrams to a host's identity address, where knocks go, and none to the addresses
+//! of its NICs. A host without the process refuses both. So while the peer has been reached at an address of
+//! a NIC, and nothing was refused there, the trial takes several times as many rounds: the host contradicts
 //! itself, and the process may be stopped for a while.
 //!
 //! Hosts bound how many refusals they send (Linux: six at once to one host, then one each second), and all

@@ -136,8 +136,8 @@ fn a_cut_cable_is_left_at_once_and_taken_again() {
 /// Turns for which the only cable is away, times the number of the round.
 const AWAY: usize = 400;
 
-/// After this time the cable is back whatever the number of turns: on a crowded machine one turn may take some
-/// hundredths of a second.
+/// After this time the cable is back whatever the number of turns: on a crowded machine one turn may take
+/// some hundredths of a second.
 const AWAY_MAX: Duration = Duration::from_secs(1);
 
 /// The only cable comes and goes, and what is said of it may be late: everything arrives.

@@ -27,8 +27,8 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// Looks in which anything that can happen has happened.
 const POLLS_MAX: usize = 20_000;
 
-/// What did not happen in this time will most likely not happen at all. Beside programs that use all they get a
-/// poll may take some hundredths of a second.
+/// What did not happen in this time will most likely not happen at all. Beside programs that use all they get
+/// a poll may take some hundredths of a second.
 const POLLS_TIME: Duration = Duration::from_secs(3);
 
 /// Many polls, as many as there is time for.
