@@ -5,7 +5,9 @@ use crate::{
     figure::significant,
     stats::{PairedRatio, Summary},
 };
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, TableComponent, presets};
+use comfy_table::{
+    CellAlignment, ColumnConstraint, ContentArrangement, Table, TableComponent, Width, presets,
+};
 use std::fmt::Write;
 
 /// What every record is compared with: the title of the column, and the stack.
@@ -40,28 +42,80 @@ fn networks(records: &[Record]) -> Vec<(&str, &str)> {
     seen
 }
 
+/// Widest table, in columns of a terminal.
+const WIDTH: u16 = 100;
+
+/// Names of stacks that are longer than this are broken where there is no room: those of variants.
+const STACK_MAX: usize = 23;
+
+/// A record, and how it compares.
+type Row<'a> = (&'a Record, Option<PairedRatio>);
+
+/// The records in tables of their own for each test, network and number of ranks.
 fn body(report: &Report, against: Option<&Against<'_>>) -> String {
-    let mut table = plain();
-    let tails = report.records.iter().any(|record| record.p99_9.is_some());
-    let mut header = vec!["test", "bytes", "ranks", "network", "stack", "lane", "median", "p10", "p90"];
-    header.extend(tails.then_some("p99.9"));
-    header.extend(["unit", "of ceiling", "CPU s/GB"]);
-    header.extend(against.map(|against| against.title.as_str()));
-    table.set_header(header);
     let compared = |record| {
         let baseline = against.and_then(|against| (against.baseline)(record));
         let gain = baseline.and_then(|name| report.comparison(record, &name)).map(|found| found.gain);
         (record, gain)
     };
-    let mut rows: Vec<_> = sorted(&report.records).into_iter().map(compared).collect();
+    let mut rows: Vec<Row<'_>> = sorted(&report.records).into_iter().map(compared).collect();
     if against.is_some_and(|against| against.worst_first) {
         let gain = |gain: &Option<PairedRatio>| gain.as_ref().map_or(f64::INFINITY, |gain| gain.median);
         rows.sort_by(|(_, a), (_, b)| gain(a).total_cmp(&gain(b)));
     }
-    for (record, gain) in rows {
-        table.add_row(row(record, tails, against.is_some(), gain));
+    let tails = report.records.iter().any(|record| record.p99_9.is_some());
+    let percentiles = if tails { ["p90", "p99.9"] } else { ["p10", "p90"] };
+    let mut header = vec!["bytes", "stack", "median", percentiles[0], percentiles[1]];
+    header.extend(["of\nceiling", "CPU\ns/GB"]);
+    header.extend(against.map(|against| against.title.as_str()));
+    let cells = |(record, gain): &Row<'_>| cells(record, tails, against.is_some(), gain.as_ref());
+    let all: Vec<Vec<String>> = rows.iter().map(cells).collect();
+    let mut text = String::new();
+    for title in titles(&rows) {
+        let mut table = plain();
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+        table.set_header(&header);
+        let group = rows.iter().zip(&all).filter(|((record, _), _)| heading(record) == title);
+        group.for_each(|(_, cells)| _ = table.add_row(cells));
+        align(&mut table, &all, against.is_some());
+        let _ = writeln!(text, "\n{title}\n{table}");
     }
-    format!("{table}\n")
+    text
+}
+
+/// What stands above the table of a record.
+fn heading(record: &Record) -> String {
+    let Record { test, network, ranks, unit, .. } = record;
+    format!("{test}, {network}, {ranks} ranks, {unit}")
+}
+
+/// All headings, in the order of the rows.
+fn titles(rows: &[Row<'_>]) -> Vec<String> {
+    let mut titles: Vec<String> = Vec::new();
+    for title in rows.iter().map(|(record, _)| heading(record)) {
+        if !titles.contains(&title) {
+            titles.push(title);
+        }
+    }
+    titles
+}
+
+/// Gives the columns of one of several tables the same widths as in the others, as far as there is room, and
+/// puts figures to the right.
+fn align(table: &mut Table, all: &[Vec<String>], compare: bool) {
+    const STACK: usize = 1;
+    let last = table.column_count().saturating_sub(1);
+    for (index, column) in table.column_iter_mut().enumerate() {
+        // One space separates columns already.
+        column.set_padding((0, 1));
+        let widest = all.iter().filter_map(|cells| cells.get(index)).map(|cell| cell.chars().count()).max();
+        let widest = widest.unwrap_or(0).min(if index == STACK { STACK_MAX } else { usize::from(WIDTH) });
+        let width = u16::try_from(widest).unwrap_or(WIDTH) + column.padding_width();
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width)));
+        if index != STACK && !(compare && index == last) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
 }
 
 /// An empty table with a line below its head.
@@ -90,33 +144,30 @@ fn sorted(records: &[Record]) -> Vec<&Record> {
     rows
 }
 
-fn row(record: &Record, tails: bool, compare: bool, gain: Option<PairedRatio>) -> Vec<Cell> {
-    let word = |text: &str| Cell::new(text);
-    let figure = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
+/// The cells of a record.
+fn cells(record: &Record, tails: bool, compare: bool, gain: Option<&PairedRatio>) -> Vec<String> {
     let share = record.ceiling.as_ref().map(|c| record.unit.gain(record.median, c.value));
-    let mut cells = vec![
-        word(&record.test),
-        figure(record.bytes.to_string()),
-        figure(record.ranks.to_string()),
-        word(&record.network),
-        word(&record.stack),
-        word(&record.lane),
-        figure(significant(record.median)),
-        figure(significant(record.p10)),
-        figure(significant(record.p90)),
-    ];
+    let mut cells = vec![record.bytes.to_string(), stack_and_lane(record)];
+    cells.push(significant(record.median));
     if tails {
-        cells.push(figure(record.p99_9.map_or("-".into(), significant)));
+        cells.extend([significant(record.p90), record.p99_9.map_or("-".into(), significant)]);
+    } else {
+        cells.extend([record.p10, record.p90].map(significant));
     }
-    cells.extend([
-        word(&record.unit.to_string()),
-        figure(share.map_or("-".into(), |share| format!("{:.0} %", share * 100.0))),
-        figure(record.cpu_s_per_gb.map_or("-".into(), significant)),
-    ]);
+    cells.push(share.map_or("-".into(), |share| format!("{:.0} %", share * 100.0)));
+    cells.push(record.cpu_s_per_gb.map_or("-".into(), significant));
     if compare {
-        cells.push(word(&gain.map_or("-".into(), |gain| gain.to_string())));
+        cells.push(gain.map_or("-".into(), |gain| gain.to_string()));
     }
     cells
+}
+
+/// The stack, and what carries its messages if its name does not say that.
+fn stack_and_lane(record: &Record) -> String {
+    match record.stack.split(' ').any(|word| word == record.lane) {
+        true => record.stack.clone(),
+        false => format!("{} {}", record.stack, record.lane),
+    }
 }
 
 /// A figure as in `1.85 (1.70 to 2.01)`: the median, and the tenth and the ninetieth percentile.
@@ -179,5 +230,34 @@ mod tests {
             text.contains("FAILED bad on mesh, pingpong:8, repetition 1: exit code 1\n    no route"),
             "{text}"
         );
+    }
+
+    /// The widest figures that measurements of real stacks have had, with every column there is.
+    #[test]
+    fn tables_fit_a_hundred_columns_and_line_up() {
+        let repetitions: Vec<[f64; 3]> = (0..6).map(|i| [99_999.0 + f64::from(i), 1.0, 99_999.0]).collect();
+        let slices: Vec<&[f64]> = repetitions.iter().map(|one| one.as_slice()).collect();
+        let stacks = ["openmpi-4.1.4", "impi-2021.18.1 tasuki TASUKI_BULK=frames", "openmpi-4.1.4 tasuki"];
+        let lane = |stack: &str| if stack.contains("tasuki") { "tasuki" } else { "tcp" };
+        let mut records = Vec::new();
+        for (test, bytes) in [("pingpong", 8), ("pingpong", 16_777_216), ("allreduce", 8)] {
+            for stack in stacks {
+                let mut record = record(point(test, bytes, "mesh", stack), &slices);
+                (record.lane, record.p99_9) = (lane(stack).into(), Some(123_456.0));
+                record.ceiling = Some(Ceiling { value: record.median, of: "packet-ring".into() });
+                records.push(record);
+            }
+        }
+        let report = Report { machine: machine(), records, failures: Vec::new(), interrupted: false };
+        let title = "against its own TCP; variants: against Tasuki";
+        let text = report.table_against_each(title, &|_| Some("openmpi-4.1.4".into()));
+        let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 100).collect();
+        assert!(wide.is_empty(), "{text}");
+        let at: std::collections::BTreeSet<_> =
+            text.lines().filter_map(|line| line.find("openmpi-4.1.4 tcp")).collect();
+        assert_eq!(at.len(), 1, "both tables have their columns at the same places\n{text}");
+        for heading in ["pingpong, mesh, 4 ranks, us\n", "allreduce, mesh, 4 ranks, us\n"] {
+            assert_eq!(text.matches(heading).count(), 1, "{text}");
+        }
     }
 }

@@ -151,9 +151,9 @@ impl Liveness {
                 self.forget(peer);
                 continue;
             }
-            let heard = net.packets_from(record.conn);
+            let (heard, by_nic) = (net.packets_from(record.conn), net.reaches_nic(record.conn));
             let Some(suspicion) = self.existing(peer) else { continue };
-            match suspicion.judge(heard) {
+            match suspicion.judge(heard, by_nic) {
                 Finding::NoTrial => {}
                 Finding::Lives => suspicion.is_stranger = false,
                 Finding::Silent => {
@@ -217,6 +217,9 @@ impl Liveness {
             let by_its_host = refusal.by == Some(refusal.to.ip());
             let heard = net.packets_from(record.conn);
             let suspicion = self.suspicion(peer);
+            if by_its_host && refusal.to != socket_of(record) {
+                suspicion.refused_at_nic(heard);
+            }
             let meaning =
                 if by_its_host { suspicion.refused(refusal.quoted(), heard) } else { Meaning::Hint };
             let rested = now.0.saturating_sub(suspicion.knocked_at.0) >= liveness::HINT_PAUSE_NS;

@@ -9,6 +9,11 @@
 //! may be stopped for a while by then. (One packet may have been under way or unread when the process died,
 //! so what is heard after a refusal makes the trial of a dead one longer, but not much.)
 //!
+//! A firewall may refuse datagrams to a host's identity address, where knocks go, and none to the addresses
+//! of its NICs. A host without the process refuses both. So while the peer has been reached at an address of
+//! a NIC, and nothing was refused there, the trial takes several times as many rounds: the host contradicts
+//! itself, and the process may be stopped for a while.
+//!
 //! Hosts bound how many refusals they send (Linux: six at once to one host, then one each second), and all
 //! ranks of this host share those. So a trial without further refusals takes more rounds, but it does end.
 //!
@@ -71,6 +76,8 @@ pub(super) struct Suspicion {
     trial: Option<Trial>,
     /// Rounds that a trial takes.
     rounds: u32,
+    /// Packets that had arrived from the peer when its host last refused one at an address of a NIC.
+    refused_at_nic: Option<u64>,
     /// When the peer was last knocked at.
     pub knocked_at: Time,
     /// Nothing had been exchanged with the peer when the trial began. That such a peer is gone is no news for
@@ -84,6 +91,7 @@ impl Default for Suspicion {
             knocks: [None; liveness::KNOCKS],
             trial: None,
             rounds: liveness::ROUNDS,
+            refused_at_nic: None,
             knocked_at: Time(0),
             is_stranger: false,
         }
@@ -118,6 +126,12 @@ impl Suspicion {
         Meaning::TrialBegins
     }
 
+    /// The peer's host itself has refused a datagram at the address of a NIC. `heard` packets have arrived
+    /// from the peer.
+    pub fn refused_at_nic(&mut self, heard: u64) {
+        self.refused_at_nic = Some(heard);
+    }
+
     /// The peer's host has refused a knock, and then the peer was heard.
     fn was_wrong(&mut self) {
         self.rounds = (2 * self.rounds).min(liveness::ROUNDS_MAX);
@@ -128,8 +142,10 @@ impl Suspicion {
         self.trial.is_some()
     }
 
-    /// Another round. `heard` packets have arrived from the peer.
-    pub fn judge(&mut self, heard: u64) -> Finding {
+    /// Another round. `heard` packets have arrived from the peer. `by_nic`: datagrams have reached it at an
+    /// address of a NIC, not at its host's identity address alone.
+    pub fn judge(&mut self, heard: u64, by_nic: bool) -> Finding {
+        let contradicted = by_nic && self.refused_at_nic != Some(heard);
         let Some(trial) = &mut self.trial else { return Finding::NoTrial };
         if trial.heard != heard {
             self.trial = None;
@@ -137,7 +153,9 @@ impl Suspicion {
             return Finding::Lives;
         }
         trial.rounds += 1;
-        let rounds = if trial.repeated { self.rounds } else { self.rounds * liveness::UNREPEATED };
+        let rounds = self.rounds * if trial.repeated { 1 } else { liveness::UNREPEATED };
+        let longer = (rounds * liveness::CONTRADICTED).min(liveness::ROUNDS_MAX);
+        let rounds = if contradicted { rounds.max(longer) } else { rounds };
         if trial.rounds >= rounds { Finding::Gone } else { Finding::Silent }
     }
 }
@@ -155,7 +173,7 @@ mod tests {
     /// refusing.
     fn rounds_until_gone(suspicion: &mut Suspicion, heard: u64) -> u32 {
         let rounds = (1..10_000).find(|_| {
-            let finding = suspicion.judge(heard);
+            let finding = suspicion.judge(heard, false);
             assert_eq!(suspicion.refused(&[], heard), Meaning::Repeated);
             finding == Finding::Gone
         });
@@ -171,7 +189,7 @@ mod tests {
     #[test]
     fn a_peer_whose_host_refuses_and_that_is_silent_is_gone() {
         let mut suspicion = Suspicion::default();
-        assert_eq!(suspicion.judge(7), Finding::NoTrial);
+        assert_eq!(suspicion.judge(7, false), Finding::NoTrial);
         tried(&mut suspicion, 1, 7);
         assert_eq!(rounds_until_gone(&mut suspicion, 7), liveness::ROUNDS);
     }
@@ -183,9 +201,9 @@ mod tests {
         // More refusals before the first round are of the same moment.
         assert_eq!(suspicion.refused(&quote([1; 16]), 0), Meaning::Repeated);
         for _ in 1..liveness::ROUNDS * liveness::UNREPEATED {
-            assert_eq!(suspicion.judge(0), Finding::Silent);
+            assert_eq!(suspicion.judge(0, false), Finding::Silent);
         }
-        assert_eq!(suspicion.judge(0), Finding::Gone);
+        assert_eq!(suspicion.judge(0, false), Finding::Gone);
     }
 
     #[test]
@@ -197,7 +215,7 @@ mod tests {
             assert_eq!(suspicion.refused(forged, 0), Meaning::Hint, "{forged:?}");
         }
         assert!(!suspicion.is_on_trial());
-        assert_eq!(suspicion.judge(0), Finding::NoTrial);
+        assert_eq!(suspicion.judge(0, false), Finding::NoTrial);
     }
 
     #[test]
@@ -220,8 +238,8 @@ mod tests {
         assert_eq!(suspicion.refused(&quote([1; 16]), 4), Meaning::Hint);
         assert_eq!(suspicion.rounds, 2 * liveness::ROUNDS, "the same knock once more");
         tried(&mut suspicion, 2, 4);
-        assert_eq!(suspicion.judge(4), Finding::Silent);
-        assert_eq!(suspicion.judge(5), Finding::Lives);
+        assert_eq!(suspicion.judge(4, false), Finding::Silent);
+        assert_eq!(suspicion.judge(5, false), Finding::Lives);
         assert!(!suspicion.is_on_trial());
     }
 
@@ -231,14 +249,50 @@ mod tests {
         for _ in 0..10 {
             tried(&mut suspicion, 1, heard);
             for _ in 1..rounds {
-                assert_eq!(suspicion.judge(heard), Finding::Silent);
+                assert_eq!(suspicion.judge(heard, false), Finding::Silent);
                 assert_eq!(suspicion.refused(&[], heard), Meaning::Repeated);
             }
             heard += 1;
-            assert_eq!(suspicion.judge(heard), Finding::Lives, "just in time");
+            assert_eq!(suspicion.judge(heard, false), Finding::Lives, "just in time");
             rounds = (2 * rounds).min(liveness::ROUNDS_MAX);
         }
         tried(&mut suspicion, 1, heard);
         assert_eq!(rounds_until_gone(&mut suspicion, heard), liveness::ROUNDS_MAX);
+    }
+
+    /// A firewall refuses datagrams to the identity address alone, and the process behind it is stopped.
+    #[test]
+    fn a_host_that_refuses_at_its_identity_address_alone_is_believed_late() {
+        let mut suspicion = Suspicion::default();
+        tried(&mut suspicion, 1, 7);
+        for _ in 1..liveness::ROUNDS * liveness::CONTRADICTED {
+            assert_eq!(suspicion.judge(7, true), Finding::Silent);
+            assert_eq!(suspicion.refused(&[], 7), Meaning::Repeated);
+        }
+        assert_eq!(suspicion.judge(7, true), Finding::Gone, "at last");
+    }
+
+    #[test]
+    fn a_host_that_refuses_at_a_nic_too_is_believed_soon_unless_the_peer_was_heard_since() {
+        for (refused_at_nic, contradicted) in [(7, 1), (6, liveness::CONTRADICTED)] {
+            let mut suspicion = Suspicion::default();
+            suspicion.refused_at_nic(refused_at_nic);
+            tried(&mut suspicion, 1, 7);
+            let rounds = (1..10_000).find(|_| {
+                let finding = suspicion.judge(7, true);
+                suspicion.refused(&[], 7);
+                finding == Finding::Gone
+            });
+            assert_eq!(rounds, Some(liveness::ROUNDS * contradicted));
+        }
+    }
+
+    #[test]
+    fn contradiction_makes_no_trial_longer_than_the_bound() {
+        let mut suspicion = Suspicion::default();
+        (0..10).for_each(|_| suspicion.was_wrong());
+        tried(&mut suspicion, 1, 0);
+        let rounds = (1..10_000).find(|_| suspicion.judge(0, true) == Finding::Gone);
+        assert_eq!(rounds, Some(liveness::ROUNDS_MAX * liveness::UNREPEATED), "as without it");
     }
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use tasuki_msg::Pace;
 use tasuki_proto::{ConnId, Event, RailState, Remote, Time};
-use tasuki_wire::Lane;
+use tasuki_wire::{Lane, Path};
 
 use super::rails::{ROUTED, RailEnds};
 use super::upcalls::Above;
@@ -89,6 +89,14 @@ impl Net {
     /// Packets that have come from a peer. All of them were authenticated.
     pub fn packets_from(&self, conn: Option<ConnId>) -> u64 {
         conn.map_or(0, |conn| self.proto.rail_stats(conn).map(|stats| stats.received_packets).sum())
+    }
+
+    /// Whether datagrams reach a peer at an address of a NIC, and not at its host's identity address alone.
+    pub fn reaches_nic(&self, conn: Option<ConnId>) -> bool {
+        let by_nic = |path: Path| path.lane == Lane::Udp && path.rail != ROUTED;
+        conn.is_some_and(|conn| {
+            self.proto.rail_stats(conn).any(|rail| by_nic(rail.path) && rail.state == RailState::Up)
+        })
     }
 
     /// Asks a peer for a sign of life on all paths.

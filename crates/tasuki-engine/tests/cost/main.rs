@@ -33,8 +33,8 @@ const MESSAGES: usize = 2 * ROUND_TRIPS;
 const ROUND_TRIPS: usize = 500;
 
 /// Tries, the best of which counts: on a crowded machine a lane may fall silent for so long that the other
-/// takes over, as it should.
-const TRIES: usize = 3;
+/// takes over, as it should. Beside eight processes that use all they get, more than half of them were such.
+const TRIES: usize = 12;
 
 #[test]
 fn messages_cost_no_more_calls_and_no_allocations() {

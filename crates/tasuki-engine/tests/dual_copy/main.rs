@@ -27,6 +27,16 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// Looks in which anything that can happen has happened.
 const POLLS_MAX: usize = 20_000;
 
+/// What did not happen in this time will most likely not happen at all. Beside programs that use all they get
+/// a poll may take some hundredths of a second.
+const POLLS_TIME: Duration = Duration::from_secs(3);
+
+/// Many polls, as many as there is time for.
+fn polls() -> impl Iterator<Item = usize> {
+    let start = Instant::now();
+    (0..POLLS_MAX).take_while(move |_| start.elapsed() < POLLS_TIME)
+}
+
 const LONG: usize = 3 << 20;
 
 fn seed() -> u64 {
@@ -183,7 +193,7 @@ fn a_sender_that_dies_while_it_writes_ends_the_receive() {
     second.tell(&format!("send 9 false {LONG}"));
     until(&mut node, "received from another", |node| ended(node, further));
     assert_content(&node, further, 9, LONG);
-    (0..POLLS_MAX).for_each(|_| node.turn());
+    polls().for_each(|_| node.turn());
     assert!(!ended(&node, recv), "its memory is not the program's yet");
     other.kill();
     until(&mut node, "failed", |node| ended(node, recv));
@@ -205,7 +215,7 @@ fn closing_waits_for_senders_that_write() {
         node.close();
         said.store(true, Ordering::Release);
     });
-    for _ in 0..POLLS_MAX {
+    for _ in polls() {
         std::thread::yield_now();
         assert!(!closed.load(Ordering::Acquire), "the memory was given back while it is written to");
     }

@@ -74,6 +74,14 @@ tuning! {
              all ranks of a host), so silence of the host proves less.";
         measure "1", test "-p tasuki-engine --lib liveness::trial";
         adr 4;
+
+        /// A trial takes so many times as many rounds, but no more than the bound, if the host has refused
+        /// nothing at the addresses of its NICs, where datagrams have reached the peer.
+        CONTRADICTED: u32 = 8, "times";
+        why "A firewall that refuses datagrams to one address must not make a process that is stopped for \
+             some seconds count as dead: 8 times 3 rounds are 4.8 s.";
+        measure "1", test "-p tasuki-engine --lib liveness::trial";
+        adr 4;
     }
 
     /// Leaving: closing an endpoint or a connection.
