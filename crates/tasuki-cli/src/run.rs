@@ -2,12 +2,16 @@
 
 use crate::{
     args::{EnvArgs, RunArgs},
+    copy,
     failure::Failure,
     lab::exit_code,
     terminal::{print_json, print_json_line},
     transport::choose,
 };
-use std::{path::Path, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 use tasuki_cluster::Cluster;
 use tasuki_fleet::{Fleet, LabHosts, SshHosts};
 use tasuki_job::{Finder, JobFacts, JobRequest, RunError, check_one_network, facts, key_advice};
@@ -17,7 +21,10 @@ use tasuki_launch::{Flavour, Mpi, Scope, Setting, environment};
 pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let detected = Finder::local()?.detect(&arguments.program, arguments.mpi.as_deref())?;
     let transport = choose(arguments.transport, &detected.mpi)?;
-    let fleet = fleet_of(arguments.cluster.as_deref(), arguments.lab.as_deref())?;
+    let fleet = Fleet::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
+    if matches!(fleet, Fleet::Local) {
+        eprintln!("tasuki: all ranks run on this machine: no --cluster FILE, and no lab, was named");
+    }
     let request = JobRequest {
         ranks: arguments.ranks,
         detected: &detected,
@@ -25,7 +32,11 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         placement: arguments.placement(),
         exports: &arguments.export,
         folder: std::env::current_dir()?,
+        is_everywhere: false,
     };
+    if arguments.copy {
+        return run_copied(&request, &fleet, &arguments.files);
+    }
     let job = request.prepare(&fleet)?;
     if arguments.dry_run {
         println!("{}", job.shown());
@@ -34,9 +45,20 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     Ok(exit_code(job.run(&fleet)?))
 }
 
+/// Runs a job whose program and files are sent to the hosts, and removes them afterwards.
+fn run_copied(request: &JobRequest<'_>, fleet: &Fleet, files: &[PathBuf]) -> Result<ExitCode, Failure> {
+    let copied = copy::send(fleet, request.detected, files)?;
+    let detected = copy::moved(request.detected, &copied);
+    let folder = copied.folder.clone();
+    let request = JobRequest { detected: &detected, folder, is_everywhere: true, ..request.clone() };
+    let ended = request.prepare(fleet).and_then(|job| job.run_and_return(fleet));
+    copy::end(copied);
+    Ok(exit_code(ended?))
+}
+
 /// The internal command that every host runs: prints what a job must know of it as JSON.
-pub fn local_facts() -> Result<ExitCode, Failure> {
-    print_json_line(&JobFacts::local())?;
+pub fn local_facts(paths: &[PathBuf]) -> Result<ExitCode, Failure> {
+    print_json_line(&JobFacts::local(paths))?;
     Ok(ExitCode::SUCCESS)
 }
 

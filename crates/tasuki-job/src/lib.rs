@@ -6,6 +6,7 @@
 //! runs.
 #![forbid(unsafe_code)]
 
+mod child;
 mod deploy;
 mod error;
 mod facts;
