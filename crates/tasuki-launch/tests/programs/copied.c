@@ -1,5 +1,5 @@
-/* Reads a number from `data/input` in its working folder, adds it up over all ranks, and prints the sum with a
- * word from a library of its own. Built with -DLIBRARY it is that library.
+/* Reads a number from `data/input` in its working folder, adds it up over all ranks, and prints the sum with
+ * a word from a library of its own. Built with -DLIBRARY it is that library.
  *   copied [wait | write | fail]    waits to be ended; writes `result` on rank 0; ends with 7 */
 #ifdef LIBRARY
 const char *word(void)
