@@ -14,7 +14,7 @@ RUNNER = CARGO_TARGET_$(ARCH)_UNKNOWN_LINUX_GNU_RUNNER="$(LIMITED) $(1) $(if $(R
 LIMITED := timeout --foreground --kill-after=10
 
 .PHONY: help run test test-full soak bench measure profile lint setup build provider test-build peers \
-	oracles install uninstall deb test-deb test-guests clean
+	oracles install uninstall deb test-deb wheel test-wheel test-guests clean
 
 help:
 	@echo "make run        four cabled hosts on this machine: latency, bandwidth, a program, over TCP and Tasuki"
@@ -28,6 +28,8 @@ help:
 	@echo "make profile    where the nanoseconds and instructions of a message go (docs/results/messages.md)"
 	@echo "make install    into PREFIX (/usr/local), below DESTDIR; make uninstall takes it away again"
 	@echo "make deb        a Debian package: target/tasuki_*.deb"
+	@echo "make wheel      a Python wheel: target/tasuki-*.whl; pip install of it needs no root and no compiler"
+	@echo "make test-wheel tries it in fresh virtual environments with the MPIs that pip fetches"
 	@echo "make test-deb   installs, runs and purges that package in a Debian 12 made for it"
 	@echo "make test-guests  two virtual machines with stock kernels and emulated NICs run an MPI with it"
 	@echo "make lint       rustfmt and clippy, warnings are errors"
@@ -113,6 +115,12 @@ deb: build
 test-deb: deb
 	@scripts/setup --deb
 	$(ROOT) scripts/test-deb "$$(ls -t target/tasuki_*.deb | head -n 1)"
+
+wheel: build
+	@scripts/wheel
+
+test-wheel: wheel
+	@scripts/test-wheel "$$(ls -t target/tasuki-*.whl | head -n 1)"
 
 test-guests: deb
 	@scripts/setup --guests

@@ -10,6 +10,7 @@ mod bench;
 mod broker;
 mod check;
 mod cluster;
+mod copy;
 mod demo;
 mod discover;
 mod doctor;
@@ -89,8 +90,9 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Pages { folder } => pages::write(&folder),
         Command::StatsPages => stats::pages(),
         Command::DoctorFacts => doctor::local_facts(),
-        Command::JobFacts => run::local_facts(),
+        Command::JobFacts { paths } => run::local_facts(&paths),
         Command::TraceParts { folder } => trace::parts(&folder),
+        Command::CopyAgent => copy::agent(),
         Command::LibfabricProbe { libraries } => {
             Ok(ExitCode::from(tasuki_launch::libfabric_probe_main(&libraries) as u8))
         }

@@ -2,16 +2,21 @@
 
 use crate::{
     args::{EnvArgs, RunArgs},
+    copy,
     failure::Failure,
     lab::exit_code,
     terminal::{print_json, print_json_line},
     trace,
     transport::choose,
 };
-use std::{path::Path, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 use tasuki_cluster::Cluster;
 use tasuki_fleet::{Fleet, LabHosts, SshHosts};
 use tasuki_job::{Finder, JobFacts, JobRequest, Recording, RunError, check_one_network, facts, key_advice};
+use tasuki_lab::Exit;
 use tasuki_launch::{Flavour, Mpi, Scope, Setting, environment};
 
 /// Runs an MPI program on a cluster.
@@ -22,7 +27,10 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let recording = arguments.trace.as_ref().map(|_| Recording::new(&transport)).transpose()?;
     let recorded = recording.iter().flat_map(|recording| recording.exports(&detected.mpi));
     let exports: Vec<_> = arguments.export.iter().cloned().chain(recorded).collect();
-    let fleet = fleet_of(arguments.cluster.as_deref(), arguments.lab.as_deref())?;
+    let fleet = Fleet::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
+    if matches!(fleet, Fleet::Local) {
+        eprintln!("tasuki: all ranks run on this machine: no --cluster FILE, and no lab, was named");
+    }
     let request = JobRequest {
         ranks: arguments.ranks,
         detected: &detected,
@@ -30,23 +38,42 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         placement: arguments.placement(),
         exports: &exports,
         folder: std::env::current_dir()?,
+        is_everywhere: false,
     };
-    let job = request.prepare(&fleet)?;
-    if arguments.dry_run {
-        println!("{}", job.shown());
-        return Ok(ExitCode::SUCCESS);
+    let exit = match arguments.copy {
+        true => run_copied(&request, &fleet, &arguments.files)?,
+        false => {
+            let job = request.prepare(&fleet)?;
+            if arguments.dry_run {
+                println!("{}", job.shown());
+                return Ok(ExitCode::SUCCESS);
+            }
+            match recording {
+                None => job.run(&fleet)?,
+                Some(_) => job.run_and_return(&fleet)?,
+            }
+        }
+    };
+    if let (Some(recording), Some(file)) = (recording, &arguments.trace) {
+        trace::write(&recording, &fleet, &arguments.program, file)?;
     }
-    let (Some(recording), Some(file)) = (recording, &arguments.trace) else {
-        return Ok(exit_code(job.run(&fleet)?));
-    };
-    let exit = job.run_to_end(&fleet)?;
-    trace::write(&recording, &fleet, &arguments.program, file)?;
     Ok(exit_code(exit))
 }
 
+/// Runs a job whose program and files are sent to the hosts, and removes them afterwards.
+fn run_copied(request: &JobRequest<'_>, fleet: &Fleet, files: &[PathBuf]) -> Result<Exit, Failure> {
+    let copied = copy::send(fleet, request.detected, files)?;
+    let detected = copy::moved(request.detected, &copied);
+    let folder = copied.folder.clone();
+    let request = JobRequest { detected: &detected, folder, is_everywhere: true, ..request.clone() };
+    let ended = request.prepare(fleet).and_then(|job| job.run_and_return(fleet));
+    copy::end(copied);
+    Ok(ended?)
+}
+
 /// The internal command that every host runs: prints what a job must know of it as JSON.
-pub fn local_facts() -> Result<ExitCode, Failure> {
-    print_json_line(&JobFacts::local())?;
+pub fn local_facts(paths: &[PathBuf]) -> Result<ExitCode, Failure> {
+    print_json_line(&JobFacts::local(paths))?;
     Ok(ExitCode::SUCCESS)
 }
 

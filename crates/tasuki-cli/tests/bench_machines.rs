@@ -5,60 +5,27 @@ mod support;
 
 use std::{
     fs,
-    os::unix::fs::{PermissionsExt, symlink},
-    path::Path,
     process::{Command, Output},
 };
-use support::{TestLab, mpis::mpis, mpis::peers, mpis::sent, ok, skip_without_root, ssh::Ssh, tasuki, text};
+use support::{
+    TestLab,
+    machines::{CACHE, Machines, TASUKI},
+    mpis::mpis,
+    mpis::peers,
+    mpis::sent,
+    ok, skip_without_root, tasuki, text,
+};
 
-/// The command inside a host of a lab.
-const TASUKI: &str = "/run/tasuki/bin/tasuki";
-/// A folder that every host has for itself.
-const CACHE: &str = "/run/bench-cache";
-
-/// Two hosts that ssh reaches, and what the command needs on the first of them.
-struct Cluster {
-    lab: TestLab,
-    sshd: Ssh,
-}
+/// The machines, with what is measured on them.
+struct Cluster(Machines);
 
 impl Cluster {
-    /// Stands two hosts up that nobody has set up. `None`, after a note, if there is no sshd.
     fn up(test: &str) -> Option<Self> {
-        let sshd = Ssh::prepare(test)?;
-        let folder = sshd.path();
-        // A login on the second host finds `tasuki`, as it does where the package is installed.
-        let login = fs::read_to_string(folder.join("sshd_config")).expect("reads");
-        let path = "/run/tasuki/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
-        fs::write(folder.join("sshd_config"), format!("{login}SetEnv PATH={path}\n")).expect("writes");
-        // Launchers of MPIs run plain ssh. On a user's machine ~/.ssh/config has what this file has.
-        fs::create_dir(folder.join("bin")).expect("makes");
-        let script = format!("#!/bin/sh\nexec /usr/bin/ssh -F {}/ssh_config \"$@\"\n", folder.display());
-        fs::write(folder.join("bin/ssh"), script).expect("writes");
-        fs::set_permissions(folder.join("bin/ssh"), fs::Permissions::from_mode(0o755)).expect("sets");
-        // Both hosts see the provider at the same path.
-        fs::create_dir(folder.join("provider")).expect("makes");
-        let built = Path::new(env!("CARGO_BIN_EXE_tasuki")).with_file_name("libtasuki_fi.so");
-        symlink(built, folder.join("provider/libtasuki-fi.so")).expect("links");
-
-        let file = ok(tasuki().args(["cluster", "new", "full:2"]));
-        let file = (1..=2).fold(file, |file, number| {
-            let name = format!("name = \"n{number}\"\n");
-            file.replace(&name, &format!("{name}management = \"root@198.18.0.{number}\"\n"))
-        });
-        fs::write(folder.join("cluster.toml"), file).expect("writes");
-        let lab = TestLab::up("machines", &["--shape", "full:2", "--bare"]);
-        for host in ["n1", "n2"] {
-            sshd.serve(&lab, host);
-        }
-        Some(Self { lab, sshd })
+        Machines::up(test, "full:2", 2).map(Self)
     }
 
-    /// `tasuki` on the first host.
     fn tasuki(&self, argv: &[&str]) -> Command {
-        let mut command = self.sshd.command(&self.lab, "n1", &[&[TASUKI], argv].concat(), CACHE);
-        command.env("TASUKI_PROVIDER", self.sshd.path().join("provider"));
-        command
+        self.0.tasuki(argv)
     }
 
     /// `tasuki bench` with these arguments on the cluster file.
@@ -107,7 +74,7 @@ fn machines_are_measured_over_ssh_once_they_are_set_up() {
     assert!(!text(&raw).contains("--transport"), "there is no such option: {}", text(&raw));
 
     ok(&mut cluster.tasuki(&["apply", "cluster.toml", "--no-watch", "--remote", TASUKI]));
-    let before = sent(&cluster.lab);
+    let before = sent(&cluster.0.lab);
     let output = run(&mut cluster.mpi(mpi.name, &["--json"]));
     let records = records(&output);
     // Each pair of tests over TCP and over Tasuki, and the raw limits of the cable.
@@ -120,7 +87,7 @@ fn machines_are_measured_over_ssh_once_they_are_set_up() {
         }
     }
     assert!(records.iter().any(|record| record["test"] == "raw-pingpong"), "{records:#?}");
-    assert!(sent(&cluster.lab) > before, "the cable carried it");
+    assert!(sent(&cluster.0.lab) > before, "the cable carried it");
     assert!(text(&output).contains("was copied to n2"), "{}", text(&output));
 
     // It is there now.
@@ -132,17 +99,21 @@ fn machines_are_measured_over_ssh_once_they_are_set_up() {
     assert!(text(&raw).contains("packet-ring"), "root may send frames: {}", text(&raw));
 
     // The second host has no provider at the path of the first one's.
-    cluster.lab.sh("n1", &format!("mkdir /run/p && cp {}/provider/* /run/p", cluster.sshd.path().display()));
+    cluster
+        .0
+        .lab
+        .sh("n1", &format!("mkdir /run/p && cp {}/provider/* /run/p", cluster.0.sshd.path().display()));
     let mut lacking = cluster.mpi(mpi.name, &["--transport", "tasuki"]);
     let lacking = run(lacking.env("TASUKI_PROVIDER", "/run/p"));
     refused(&lacking, &["n2 lacks /run/p/libtasuki-fi.so", "install the same package of tasuki there"]);
 
     // A program cannot be put where a file stands for its folder.
-    cluster.lab.sh("n2", &format!("rm -r {CACHE} && touch {CACHE}"));
+    cluster.0.lab.sh("n2", &format!("rm -r {CACHE} && touch {CACHE}"));
     let no_folder = run(&mut cluster.mpi(mpi.name, &["--transport", "tcp"]));
     refused(&no_folder, &["n2: cannot put /run/bench-cache/tasuki/mpi-bench/", "XDG_CACHE_HOME"]);
 
     cluster
+        .0
         .lab
         .sh("n2", "for p in /proc/[0-9]*; do [ \"$(cat $p/comm)\" != sshd ] || kill ${p#/proc/}; done");
     let silent = run(&mut cluster.mpi(mpi.name, &["--transport", "tcp"]));

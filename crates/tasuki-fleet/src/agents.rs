@@ -5,6 +5,7 @@ use crate::{Fleet, Task};
 use serde::{Serialize, de::DeserializeOwned};
 use std::{
     io::{self, BufRead, BufReader, Write},
+    os::unix::process::CommandExt,
     process::{Child, ChildStdin, Command, Stdio},
     sync::mpsc::{Receiver, RecvTimeoutError, channel},
     thread,
@@ -42,6 +43,17 @@ impl Agents {
         Self { agents: (0..fleet.len()).map(start).collect() }
     }
 
+    /// Like [`Self::start`], but what reaches the hosts is in a process group of its own for each: Ctrl-C on
+    /// this process's terminal does not end it, so that agents can still be given orders.
+    pub fn start_apart(fleet: &Fleet, task: &Task) -> Self {
+        let start = |host| {
+            let mut command = fleet.command(host, task);
+            command.process_group(0);
+            Agent::start(fleet.name(host), command)
+        };
+        Self { agents: (0..fleet.len()).map(start).collect() }
+    }
+
     /// Number of hosts.
     pub fn len(&self) -> usize {
         self.agents.len()
@@ -62,10 +74,41 @@ impl Agents {
         limit: Duration,
         order: impl Fn(usize) -> Option<O>,
     ) -> Vec<Option<Result<A, String>>> {
-        let mut asked = Vec::with_capacity(self.agents.len());
-        for (number, agent) in self.agents.iter_mut().enumerate() {
-            asked.push(order(number).map(|order| agent.send(&order)));
+        let asked = self.ask(order);
+        self.receive_all(limit, asked)
+    }
+
+    /// Like [`Self::tell`]; before answers are awaited, `feed` writes to the standard input of the agent of
+    /// host `fed` what follows its order. If it returns false, that input is closed. `limit` counts from
+    /// then on.
+    pub fn tell_feeding<O: Serialize, A: DeserializeOwned>(
+        &mut self,
+        limit: Duration,
+        order: impl Fn(usize) -> Option<O>,
+        fed: usize,
+        feed: impl FnOnce(&ChildStdin) -> bool,
+    ) -> Vec<Option<Result<A, String>>> {
+        let asked = self.ask(order);
+        if let Some(agent) = self.agents.get_mut(fed)
+            && let Some(input) = agent.input.take()
+            && feed(&input)
+        {
+            agent.input = Some(input);
         }
+        self.receive_all(limit, asked)
+    }
+
+    /// Sends all orders.
+    fn ask<O: Serialize>(&mut self, order: impl Fn(usize) -> Option<O>) -> Vec<Option<Result<(), String>>> {
+        let agents = self.agents.iter_mut().enumerate();
+        agents.map(|(number, agent)| order(number).map(|order| agent.send(&order))).collect()
+    }
+
+    fn receive_all<A: DeserializeOwned>(
+        &mut self,
+        limit: Duration,
+        asked: Vec<Option<Result<(), String>>>,
+    ) -> Vec<Option<Result<A, String>>> {
         let end = Instant::now() + limit;
         let answers = self.agents.iter_mut().zip(asked);
         answers.map(|(agent, asked)| asked.map(|sent| sent.and_then(|()| agent.receive(end)))).collect()

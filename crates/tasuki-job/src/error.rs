@@ -73,6 +73,9 @@ pub enum RunError {
     /// sets them up.
     #[error("{0}")]
     NotSetUp(String),
+    /// The program is missing on hosts; the text names them, the path and what helps.
+    #[error("{0}")]
+    NoProgram(String),
     /// Names of hosts have no address on this machine; the text names each and what helps.
     #[error("{0}")]
     UnknownHosts(String),

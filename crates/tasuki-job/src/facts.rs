@@ -1,8 +1,10 @@
 //! What an MPI must know of the hosts.
 
-use crate::RunError;
+use crate::{RunError, setup::cores};
 use std::thread;
-use tasuki_cluster::{AddressPlan, AddressStyle, Cluster, HostId, IDENTITY_INTERFACE, LAB_MANAGEMENT};
+use tasuki_cluster::{
+    AddressPlan, AddressStyle, Cluster, Host, HostId, IDENTITY_INTERFACE, LAB_MANAGEMENT, SshOptions,
+};
 use tasuki_fleet::Fleet;
 use tasuki_lab::{HOST_AGENT, MANAGEMENT_INTERFACE};
 use tasuki_launch::{Binding, Facts, Management};
@@ -10,10 +12,10 @@ use tasuki_launch::{Binding, Facts, Management};
 /// What an MPI must know of a fleet's hosts to run so many ranks on them.
 ///
 /// # Errors
-/// If the fleet is this machine alone, or its cluster has no plan of addresses.
+/// If the cluster of the fleet has no plan of addresses.
 pub fn facts(fleet: &Fleet, ranks: u32) -> Result<Facts, RunError> {
     match fleet {
-        Fleet::Local => Err(RunError::NoCluster),
+        Fleet::Local => Ok(local_facts(ranks)),
         Fleet::Lab(lab) => Ok(lab_facts(&lab.cluster, ranks)),
         Fleet::Ssh(hosts) => cluster_facts(&hosts.cluster, ranks),
     }
@@ -44,6 +46,34 @@ pub fn lab_facts(cluster: &Cluster, ranks: u32) -> Facts {
         hosts: cluster.hosts.len(),
         oversubscribed: ranks > cores,
         binding: Binding::None,
+    }
+}
+
+/// The cluster that this machine alone is. Every launcher knows its host by this name to be the machine that
+/// it runs on, whatever the machine is called.
+pub(crate) fn local_cluster() -> Cluster {
+    let host = Host {
+        name: "localhost".into(),
+        management: None,
+        ssh: SshOptions::default(),
+        cores: Some(cores()),
+        rack: None,
+        module: None,
+        relay: false,
+        delay: None,
+        nics: Vec::new(),
+    };
+    Cluster { hosts: vec![host], ..Cluster::empty("this machine".into()) }
+}
+
+fn local_facts(ranks: u32) -> Facts {
+    Facts {
+        identity_interface: "lo".into(),
+        management: None,
+        agent: None,
+        hosts: 1,
+        oversubscribed: ranks > cores(),
+        binding: Binding::Library,
     }
 }
 

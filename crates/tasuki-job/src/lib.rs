@@ -6,6 +6,7 @@
 //! runs.
 #![forbid(unsafe_code)]
 
+mod child;
 mod deploy;
 mod error;
 mod facts;
@@ -16,7 +17,6 @@ mod setup;
 mod trace;
 mod transport;
 mod version;
-mod wait;
 
 pub use deploy::{copy_to_all, lacking};
 pub use error::RunError;

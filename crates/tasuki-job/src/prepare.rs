@@ -1,12 +1,11 @@
 //! From what the user asks for to a running launcher.
 
 use crate::{
-    RunError, check_one_network, facts,
-    facts::cluster_facts,
+    RunError, check_one_network, child, facts,
+    facts::{cluster_facts, local_cluster},
     names::check_names,
-    setup::{Answers, OR_TCP, ask, check_ready, with_cores},
+    setup::{Answers, OR_TCP, ask, check_program, check_ready, with_cores},
     transport::{passed_on, paths},
-    wait::run_to_end,
 };
 use nix::unistd::Uid;
 use std::{ffi::OsString, os::unix::process::CommandExt, path::PathBuf, process::Command};
@@ -66,6 +65,8 @@ pub struct JobRequest<'a> {
     pub exports: &'a [String],
     /// Working directory of the ranks.
     pub folder: PathBuf,
+    /// Whether all hosts are known to have the program.
+    pub is_everywhere: bool,
 }
 
 /// A job that is ready to be run.
@@ -83,6 +84,8 @@ pub struct PreparedJob {
     has_own_key: bool,
     /// The names of hosts that have ranks.
     hosts: Vec<String>,
+    /// The program, if it is not known that all hosts have it.
+    program: Vec<PathBuf>,
 }
 
 impl JobRequest<'_> {
@@ -91,13 +94,16 @@ impl JobRequest<'_> {
     /// # Errors
     /// If the hosts, the MPI or the transport do not allow such a job, or a variable has no value.
     pub fn prepare(&self, fleet: &Fleet) -> Result<PreparedJob, RunError> {
-        let cluster = fleet.cluster().ok_or(RunError::NoCluster)?;
+        let alone = local_cluster();
+        let cluster = fleet.cluster().unwrap_or(&alone);
         check_one_network(cluster)?;
         let Self { detected, transport, .. } = self;
         // All hosts of a lab share this machine's cores, so that a number of each would say nothing.
         let is_asked =
             matches!(fleet, Fleet::Ssh(_)) && cluster.hosts.iter().any(|host| host.cores.is_none());
-        let answers = is_asked.then(|| ask(fleet));
+        let program = detected.argv.first().filter(|_| !self.is_everywhere).map(PathBuf::from);
+        let program: Vec<_> = program.into_iter().collect();
+        let answers = is_asked.then(|| ask(fleet, &program));
         let known = answers.as_ref().map(|answers| with_cores(cluster, answers));
         let cluster = known.as_ref().unwrap_or(cluster);
         let facts = match fleet {
@@ -121,7 +127,7 @@ impl JobRequest<'_> {
                 hosts.push(job.hosts[number].name.clone());
             }
         }
-        Ok(PreparedJob { command, share, over_tasuki, answers, has_own_key, hosts })
+        Ok(PreparedJob { command, share, over_tasuki, answers, has_own_key, hosts, program })
     }
 }
 
@@ -145,51 +151,57 @@ impl PreparedJob {
     /// the fleet's cluster file; or if the launcher cannot be started.
     pub fn run(mut self, fleet: &Fleet) -> Result<Exit, RunError> {
         self.check(fleet)?;
+        if let Fleet::Ssh(_) | Fleet::Local = fleet {
+            let LaunchCommand { argv, env } = self.command;
+            let source = Command::new(&argv[0]).args(&argv[1..]).envs(env).exec();
+            return Err(RunError::Launcher { program: argv[0].clone().into(), source });
+        }
+        self.start(fleet)
+    }
+
+    /// Like [`Self::run`], but returns when the job has ended on real machines, too: signals are forwarded to
+    /// the launcher.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_and_return(mut self, fleet: &Fleet) -> Result<Exit, RunError> {
+        self.check(fleet)?;
+        self.start(fleet)
+    }
+
+    fn start(self, fleet: &Fleet) -> Result<Exit, RunError> {
         match fleet {
-            Fleet::Local => Err(RunError::NoCluster),
             Fleet::Lab(lab) => {
                 let first = lab.cluster.hosts.first().ok_or(RunError::NoHosts)?;
                 self.run_in_lab(&Lab::named(&lab.lab)?, &first.name)
             }
-            Fleet::Ssh(_) => {
-                let (mut command, program) = self.launcher();
-                Err(RunError::Launcher { program, source: command.exec() })
-            }
+            Fleet::Ssh(_) | Fleet::Local => child::run(self.command),
         }
     }
 
-    /// Like [`Self::run`], but returns on real machines, too, when the launcher has ended. Meanwhile signals
-    /// of the terminal are the launcher's, which ends its ranks.
-    ///
-    /// # Errors
-    /// As [`Self::run`].
-    pub fn run_to_end(mut self, fleet: &Fleet) -> Result<Exit, RunError> {
-        if !matches!(fleet, Fleet::Ssh(_)) {
-            return self.run(fleet);
-        }
-        self.check(fleet)?;
-        let (mut command, program) = self.launcher();
-        run_to_end(&mut command).map_err(|source| RunError::Launcher { program, source })
-    }
-
-    /// Checks what must be so for the launcher to be started.
+    /// Refuses what the hosts cannot run.
     fn check(&mut self, fleet: &Fleet) -> Result<(), RunError> {
-        // A table of rails that the user names goes before the one that `apply` has written.
-        if self.over_tasuki && std::env::var_os("TASUKI_RAILS").is_none() {
-            check_ready(fleet, &self.answers.take().unwrap_or_else(|| ask(fleet)), OR_TCP)?;
-        }
-        if let Fleet::Ssh(_) = fleet {
+        let is_over_ssh = match fleet {
+            // Nothing has to be set up for messages in shared memory.
+            Fleet::Local => return Ok(()),
+            Fleet::Lab(_) => false,
+            Fleet::Ssh(_) => true,
+        };
+        if is_over_ssh {
             check_names(&self.hosts, &fleet.apply_command())?;
         }
-        Ok(())
-    }
-
-    /// The launcher, to be run on this machine, and its name.
-    fn launcher(self) -> (Command, PathBuf) {
-        let LaunchCommand { argv, env } = self.command;
-        let mut command = Command::new(&argv[0]);
-        command.args(&argv[1..]).envs(env);
-        (command, argv[0].clone().into())
+        // A table of rails that the user names goes before the one that `apply` has written.
+        let has_rails = !self.over_tasuki || std::env::var_os("TASUKI_RAILS").is_some();
+        // Hosts of a lab see this machine's files.
+        let program: &[PathBuf] = if is_over_ssh { &self.program } else { &[] };
+        if has_rails && program.is_empty() {
+            return Ok(());
+        }
+        let answers = self.answers.take().unwrap_or_else(|| ask(fleet, program));
+        if !has_rails {
+            check_ready(fleet, &answers, OR_TCP)?;
+        }
+        check_program(&answers, &self.hosts)
     }
 
     fn run_in_lab(self, lab: &Lab, first: &str) -> Result<Exit, RunError> {

@@ -12,7 +12,11 @@ use nix::{
     unistd::Pid,
 };
 use serde::{Deserialize, Serialize};
-use std::{net::Ipv4Addr, path::Path};
+use std::{
+    ffi::OsStr,
+    net::Ipv4Addr,
+    path::{Path, PathBuf},
+};
 use tasuki_cluster::{AddressPlan, Cluster, HostRail, RailTable};
 use tasuki_fleet::{Fleet, HostError, Task};
 
@@ -33,14 +37,17 @@ pub struct JobFacts {
     pub rails: Option<RailTable>,
     /// Its IPv4 addresses.
     pub addresses: Vec<Ipv4Addr>,
+    /// Those of the paths it was asked for that it lacks.
+    #[serde(default)]
+    pub lacks: Vec<PathBuf>,
 }
 
 /// The answer of every host, with its name.
 pub(crate) type Answers = Vec<(String, Result<JobFacts, HostError>)>;
 
 impl JobFacts {
-    /// The facts of the host that this process runs on.
-    pub fn local() -> Self {
+    /// The facts of the host that this process runs on, which is asked whether it has `paths`.
+    pub fn local(paths: &[PathBuf]) -> Self {
         let address =
             |interface: nix::ifaddrs::InterfaceAddress| Some(interface.address?.as_sockaddr_in()?.ip());
         Self {
@@ -48,21 +55,24 @@ impl JobFacts {
             cores: cores(),
             rails: RailTable::load(Path::new(RailTable::PATH)).ok(),
             addresses: getifaddrs().into_iter().flatten().filter_map(address).collect(),
+            lacks: paths.iter().filter(|path| !path.exists()).cloned().collect(),
         }
     }
 }
 
 /// Number of cores that this process may run on, at least 1.
-fn cores() -> u32 {
+pub(crate) fn cores() -> u32 {
     let allowed = sched_getaffinity(Pid::from_raw(0));
     let count =
         |set: CpuSet| (0..CpuSet::count()).filter(|&core| set.is_set(core).unwrap_or(false)).count() as u32;
     allowed.map_or(1, count).max(1)
 }
 
-/// Asks all hosts of a fleet for their [`JobFacts`].
-pub(crate) fn ask(fleet: &Fleet) -> Answers {
-    let answers = fleet.run_all(&Task::tasuki([FACTS_COMMAND]));
+/// Asks all hosts of a fleet for their [`JobFacts`], and whether they have `paths`.
+pub(crate) fn ask(fleet: &Fleet, paths: &[PathBuf]) -> Answers {
+    let words = [FACTS_COMMAND, "--"].map(OsStr::new);
+    let words = words.into_iter().take(if paths.is_empty() { 1 } else { 2 });
+    let answers = fleet.run_all(&Task::tasuki(words.chain(paths.iter().map(|path| path.as_os_str()))));
     answers.into_iter().map(|answer| (answer.host.clone(), answer.json::<JobFacts>())).collect()
 }
 
@@ -86,7 +96,7 @@ pub enum Readiness {
 pub fn ready_cluster(fleet: &Fleet, readiness: Readiness) -> Result<Cluster, RunError> {
     let cluster = fleet.cluster().ok_or(RunError::NoCluster)?;
     check_one_network(cluster)?;
-    let answers = ask(fleet);
+    let answers = ask(fleet, &[]);
     match readiness {
         Readiness::Reached => silent(&answers).map_or(Ok(()), |text| Err(RunError::NotSetUp(text)))?,
         Readiness::Tasuki => check_ready(fleet, &answers, OR_TCP)?,
@@ -149,6 +159,28 @@ fn complaint(tables: &[RailTable], answers: &Answers, remedy: &str) -> Option<St
     (!all.is_empty()).then(|| all.join("\n"))
 }
 
+/// Refuses a job whose program is missing on hosts that have ranks. Hosts that did not answer are passed
+/// over: others say more of them.
+///
+/// # Errors
+/// If there are such hosts; the error names them, the path, and what helps.
+pub(crate) fn check_program(answers: &Answers, hosts: &[String]) -> Result<(), RunError> {
+    let lacking = answers.iter().filter(|(host, _)| hosts.contains(host));
+    let lacking = lacking.filter_map(|(host, answer)| {
+        let path = answer.as_ref().ok()?.lacks.first()?;
+        Some(format!("{host}: there is no {}", path.display()))
+    });
+    let lacking: Vec<_> = lacking.collect();
+    if lacking.is_empty() {
+        return Ok(());
+    }
+    Err(RunError::NoProgram(format!(
+        "{}\nPut it there, at the same path; or `tasuki run --copy` sends it to all hosts for the job, with \
+         its libraries and the files of --files",
+        lacking.join("\n")
+    )))
+}
+
 /// The errors of the hosts that did not answer, one a line; `None`: all hosts answered.
 fn silent(answers: &Answers) -> Option<String> {
     let errors: Vec<_> =
@@ -198,6 +230,7 @@ mod tests {
             cores: 8,
             rails: Some(table.clone()),
             addresses: vec![table.identity],
+            lacks: Vec::new(),
         };
         tables.iter().map(|table| (table.host.clone(), Ok(facts(table)))).collect()
     }
@@ -256,7 +289,8 @@ mod tests {
 
     #[test]
     fn this_host_has_a_core_and_a_version() {
-        let facts = JobFacts::local();
+        let facts = JobFacts::local(&["/etc".into(), "/no/such/file".into()]);
+        assert_eq!(facts.lacks, [PathBuf::from("/no/such/file")]);
         assert!(facts.cores >= 1 && is_own(&facts.version), "{facts:?}");
     }
 }

@@ -50,6 +50,7 @@ pub use flavour::{Abi, Flavour, Version};
 pub use job::{Job, JobError, JobHost, LaunchCommand};
 pub use libfabric::LacksLibfabric;
 pub use libfabric_probe::{Libfabric, libfabric_probe_main};
+pub use loader::{Library, shared_libraries};
 pub use management::Management;
 pub use mpi::{Device, Mpi};
 pub use origin::Origin;

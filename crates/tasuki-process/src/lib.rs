@@ -10,6 +10,6 @@ mod output;
 mod quote;
 
 pub use input::text_file;
-pub use limited::{Limited, run_limited};
+pub use limited::{Limited, end_with_parent, run_limited};
 pub use output::Output;
 pub use quote::quote;

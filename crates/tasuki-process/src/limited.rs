@@ -116,9 +116,10 @@ pub fn run_limited(command: &mut Command, limit: Duration) -> io::Result<Output>
     Limited::new(limit).run(command)
 }
 
-/// The kernel sends the signal when the thread that started the command ends; that is the thread which waits
-/// for it in [`Limited::run`], so it ends before the command only if the process does.
-fn end_with_parent(command: &mut Command) {
+/// Has the kernel send a command SIGTERM when the thread that starts it ends (prctl(2), PR_SET_PDEATHSIG).
+/// The thread that starts it must be the one that waits for it, so that it ends before the command only if
+/// the process does.
+pub fn end_with_parent(command: &mut Command) {
     let parent = getpid();
     let ask = move || {
         prctl::set_pdeathsig(Signal::SIGTERM)?;

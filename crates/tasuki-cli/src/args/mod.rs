@@ -175,13 +175,19 @@ pub enum Command {
     DoctorFacts,
     /// What `run` must know of one host, as JSON
     #[command(hide = true)]
-    JobFacts,
+    JobFacts {
+        /// Paths of which it is told whether they are missing
+        paths: Vec<PathBuf>,
+    },
     /// Gives the records of messages of one host, and removes them
     #[command(name = tasuki_job::PARTS_COMMAND, hide = true)]
     TraceParts {
         /// Where they are
         folder: PathBuf,
     },
+    /// What runs on every host while files of a job are there
+    #[command(hide = true)]
+    CopyAgent,
     /// Loads libraries and says which libfabric is among them, and whether it takes the provider
     #[command(hide = true)]
     LibfabricProbe {

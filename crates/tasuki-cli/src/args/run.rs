@@ -18,11 +18,13 @@ pub enum By {
 /// Options of `tasuki run`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tasuki run -n 4 ./my_mpi_program input.dat
+  tasuki run -n 4 ./my_mpi_program input.dat # on this machine alone, if no lab is up
   tasuki run -n 8 --lab four --mpi mpich-4.3 ./a.out
   tasuki run -n 4 --transport tcp ./a.out    # the MPI's own TCP, to compare with
   tasuki run -n 4 --dry-run ./a.out          # prints the launcher's command line
   tasuki run -n 4 --trace a.trace ./a.out    # and then: tasuki topo simulate ring:4 --trace a.trace
+  tasuki run -n 4 --cluster cluster.toml --copy --files input.dat ./a.out input.dat
+                                             # hosts need not have program and files; they go with the job
 
 Variables TASUKI_* and FI_LOG_* of this shell reach all ranks, others with --export. While it runs, `tasuki
 stats --watch` shows what each rail carries; `tasuki doctor ./a.out` says beforehand what would be used, and
@@ -31,7 +33,7 @@ pub struct RunArgs {
     /// Number of ranks
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..))]
     pub ranks: u32,
-    /// Run in this lab; none: the only one that is up
+    /// Run in this lab; none: the only one that is up, or this machine alone if none is
     #[arg(long, conflicts_with = "cluster")]
     pub lab: Option<String>,
     /// Run on the real machines of this cluster file, this one among them, over ssh
@@ -50,6 +52,14 @@ pub struct RunArgs {
     /// Pass a variable to all ranks: NAME, or NAME=VALUE
     #[arg(short = 'x', long)]
     pub export: Vec<String>,
+    /// Send the program, and libraries of it that hosts lack, to all hosts over the rails. Ranks run in a
+    /// folder made for the job, which is removed when it ends
+    #[arg(long, conflicts_with = "dry_run")]
+    pub copy: bool,
+    /// With --copy: files and folders that are sent too. They lie in the working folder of the ranks, by the
+    /// names that they have here
+    #[arg(long, requires = "copy", value_name = "PATH", value_delimiter = ',')]
+    pub files: Vec<PathBuf>,
     /// Print the launcher's command line instead of running it
     #[arg(long)]
     pub dry_run: bool,

@@ -5,6 +5,7 @@ pub mod dump;
 pub mod guests;
 pub mod killed;
 pub mod lanes;
+pub mod machines;
 pub mod mpi;
 pub mod mpis;
 pub mod run;

@@ -1,0 +1,92 @@
+//! `tasuki run --copy`: program and files on all hosts for one job.
+
+use crate::{failure::Failure, terminal::percent_bar};
+use nix::sys::signal::{SigHandler, Signal, signal};
+use std::{
+    ffi::OsString,
+    io::{stdin, stdout},
+    path::PathBuf,
+    process::ExitCode,
+    time::Instant,
+};
+use tasuki_copy::{Copied, Copier, Left, Wanted};
+use tasuki_fleet::Fleet;
+use tasuki_job::own_environment;
+use tasuki_launch::Detected;
+
+/// Most names of files that a line has.
+const NAMED: usize = 3;
+/// The variable that lists folders for the dynamic loader.
+const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
+
+/// Runs the agent of this host, which takes orders on standard input and answers on standard output.
+pub fn agent() -> Result<ExitCode, Failure> {
+    ignore_broken_pipes()?;
+    tasuki_copy::agent::run(stdin().lock(), stdout().lock())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Sends a job's program and files to all hosts of a fleet.
+pub fn send(fleet: &Fleet, detected: &Detected, files: &[PathBuf]) -> Result<Copied, Failure> {
+    ignore_broken_pipes()?;
+    let begin = Instant::now();
+    let mut env = own_environment();
+    env.retain(|(name, _)| detected.env.iter().all(|(other, _)| other != name));
+    env.extend(detected.env.iter().cloned());
+    let bar = percent_bar(1).with_prefix("copy");
+    bar.set_message("asking hosts what they lack");
+    let mut progress = |done: u64, all: u64| {
+        bar.set_length(all.max(1));
+        bar.set_position(done);
+        bar.set_message(format!("{:.0} of {:.0} MB", done as f64 / 1e6, all as f64 / 1e6));
+    };
+    let mpi = &detected.mpi.library;
+    let wanted = Wanted { argv: &detected.argv, env: &env, files, mpi };
+    let copied = Copier::new(fleet)?.send(wanted, &mut progress);
+    bar.finish_and_clear();
+    let copied = copied?;
+    let (files, megabytes) = (copied.files, copied.bytes as f64 / 1e6);
+    eprintln!(
+        "tasuki: sent {files} file{}, {megabytes:.1} MB, to {} hosts in {:.1} s",
+        if files == 1 { "" } else { "s" },
+        fleet.len(),
+        begin.elapsed().as_secs_f64()
+    );
+    Ok(copied)
+}
+
+/// The program where it is on hosts. Libraries that they lacked are found before any others.
+pub fn moved(detected: &Detected, copied: &Copied) -> Detected {
+    let mut moved = Detected { argv: copied.argv.clone(), ..detected.clone() };
+    let Some(folder) = &copied.libraries else { return moved };
+    let mut list = OsString::from(folder);
+    match moved.env.iter_mut().find(|(name, _)| name == LIBRARY_PATH) {
+        Some((_, given)) => {
+            list.push(":");
+            list.push(&*given);
+            *given = list;
+        }
+        None => moved.env.push((LIBRARY_PATH.into(), list)),
+    }
+    moved
+}
+
+/// Removes what was sent, and says what the program has left in its working folder.
+pub fn end(copied: Copied) {
+    let (left, failed) = copied.end();
+    for Left { host, folder, files } in left {
+        let names = files.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+        let more = if files.len() > NAMED { ", ..." } else { "" };
+        eprintln!("tasuki: {host} keeps what the program has written: {folder} ({names}{more})");
+    }
+    for line in failed {
+        eprintln!("tasuki: the job's folder may still be there: {line}; the next --copy removes it");
+    }
+}
+
+/// A host that takes no more says why by itself, and must not end this process.
+fn ignore_broken_pipes() -> Result<(), Failure> {
+    // SAFETY: ignoring a signal installs no handler.
+    unsafe { signal(Signal::SIGPIPE, SigHandler::SigIgn) }?;
+    Ok(())
+}
