@@ -3,6 +3,7 @@
 use crate::{
     args::{EnvArgs, RunArgs},
     failure::Failure,
+    jobs,
     lab::exit_code,
     terminal::{print_json, print_json_line},
     transport::choose,
@@ -15,15 +16,19 @@ use tasuki_launch::{Flavour, Mpi, Scope, Setting, environment};
 
 /// Runs an MPI program on a cluster.
 pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
-    let detected = Finder::local()?.detect(&arguments.program, arguments.mpi.as_deref())?;
-    let transport = choose(arguments.transport, &detected.mpi)?;
-    let fleet = fleet_of(arguments.cluster.as_deref(), arguments.lab.as_deref())?;
+    let program = &arguments.program;
+    if arguments.resident {
+        return jobs::run(program, arguments.label);
+    }
+    let detected = Finder::local()?.detect(&program.program, program.mpi.as_deref())?;
+    let transport = choose(program.transport, &detected.mpi)?;
+    let fleet = fleet_of(arguments.cluster.as_deref(), program.lab.as_deref())?;
     let request = JobRequest {
-        ranks: arguments.ranks,
+        ranks: program.ranks,
         detected: &detected,
         transport: &transport,
-        placement: arguments.placement(),
-        exports: &arguments.export,
+        placement: program.placement(),
+        exports: &program.export,
         folder: std::env::current_dir()?,
     };
     let job = request.prepare(&fleet)?;

@@ -21,20 +21,38 @@ pub enum By {
   tasuki run -n 8 --lab four --mpi mpich-4.3 ./a.out
   tasuki run -n 4 --transport tcp ./a.out    # the MPI's own TCP, to compare with
   tasuki run -n 4 --dry-run ./a.out          # prints the launcher's command line
+  tasuki run -n 4 --resident ./a.out         # ranks started by the hosts' daemons, without ssh
 
 Variables TASUKI_* and FI_LOG_* of this shell reach all ranks, others with --export. While it runs, `tasuki
 stats --watch` shows what each rail carries; `tasuki doctor ./a.out` says beforehand what would be used, and
 why.")]
 pub struct RunArgs {
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    /// Run on the real machines of this cluster file, this one among them, over ssh
+    #[arg(long, conflicts_with = "lab")]
+    pub cluster: Option<PathBuf>,
+    /// Have the daemons of the hosts start the ranks (MPICH, Intel MPI, programs without MPI), in turn with
+    /// other jobs
+    #[arg(long, conflicts_with_all = ["cluster", "dry_run"])]
+    pub resident: bool,
+    /// With --resident: begin every line with the rank that wrote it
+    #[arg(long, requires = "resident")]
+    pub label: bool,
+    /// Print the launcher's command line instead of running it
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// A program, and how its ranks are to run.
+#[derive(Debug, Args)]
+pub struct ProgramArgs {
     /// Number of ranks
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..))]
     pub ranks: u32,
     /// Run in this lab; none: the only one that is up
-    #[arg(long, conflicts_with = "cluster")]
-    pub lab: Option<String>,
-    /// Run on the real machines of this cluster file, this one among them, over ssh
     #[arg(long)]
-    pub cluster: Option<PathBuf>,
+    pub lab: Option<String>,
     /// Use this MPI instead of the one that the program is linked with: openmpi-5.0, mpich-4.3, intel, or a
     /// prefix
     #[arg(long)]
@@ -48,15 +66,12 @@ pub struct RunArgs {
     /// Pass a variable to all ranks: NAME, or NAME=VALUE
     #[arg(short = 'x', long)]
     pub export: Vec<String>,
-    /// Print the launcher's command line instead of running it
-    #[arg(long)]
-    pub dry_run: bool,
     /// Program and arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     pub program: Vec<OsString>,
 }
 
-impl RunArgs {
+impl ProgramArgs {
     /// The order in which hosts are filled.
     pub fn placement(&self) -> Placement {
         match self.by {
