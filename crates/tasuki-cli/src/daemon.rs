@@ -10,7 +10,7 @@ use std::{io::Read, path::PathBuf, process::ExitCode};
 use tasuki_apply::{RUNTIME_FOLDER, cluster_checksum, state_folder};
 use tasuki_fleet::Fleet;
 use tasuki_host::daemon;
-use tasuki_runtime::{Bundle, StartError, note, run as serve, start_local};
+use tasuki_runtime::{Bundle, StartError, note, run as serve, start_again, start_local};
 
 /// Runs the command.
 pub fn run(arguments: &DaemonArgs) -> Result<ExitCode, Failure> {
@@ -22,6 +22,10 @@ pub fn run(arguments: &DaemonArgs) -> Result<ExitCode, Failure> {
         let mut text = String::new();
         std::io::stdin().read_to_string(&mut text)?;
         start_local(&Bundle::parse(&text)?, &folder)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if arguments.start {
+        start_again(&folder)?;
         return Ok(ExitCode::SUCCESS);
     }
     if arguments.background {

@@ -6,7 +6,7 @@ mod support;
 use std::{io::Write, process::Stdio};
 use support::{
     eventually,
-    jobs::{Cluster, JOB_MARK, processes},
+    jobs::{Cluster, JOB_MARK, processes, tasuki_lab_program},
     mpis::{build, mpis},
     ok, skip_without_root, text, unique,
 };
@@ -56,13 +56,11 @@ fn programs_without_an_mpi_are_started_too() {
 
     // The user's own environment, folder, umask and limits; both streams; the exit code.
     let script = "ulimit -n; umask; pwd; echo $A; echo complaint >&2; exit 3";
-    let mut run = cluster.command("run", &["--resident", "-n", "1", "sh", "-c", script]);
-    run.env("A", "b c").current_dir("/usr");
-    let limits = "ulimit -n 333; umask 027; exec \"$0\" \"$@\"";
-    let mut limited = std::process::Command::new("sh");
-    limited.args(["-c", limits]).arg(run.get_program()).args(run.get_args()).current_dir("/usr");
-    limited.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let output = limited.output().expect("runs");
+    let shell = format!(
+        "ulimit -n 333; umask 027; cd /usr; A='b c' {} run --resident -n 1 sh -c '{script}'",
+        tasuki_lab_program()
+    );
+    let output = cluster.lab.exec("n2", &["sh", "-c", &shell]).output().expect("runs");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "333\n0027\n/usr\nb c\n", "{}", text(&output));
     assert!(String::from_utf8_lossy(&output.stderr).contains("complaint\n"), "{}", text(&output));
     assert_eq!(output.status.code(), Some(3));

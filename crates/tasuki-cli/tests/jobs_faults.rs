@@ -15,24 +15,15 @@ fn a_killed_rank_ends_its_job_with_a_reason() {
     if skip_without_root(test) {
         return;
     }
-    let folder = tempfile::tempdir_in("/tmp").expect("a folder");
+    let programs = support::mpi::Programs::new();
     let cluster = Cluster::up("jobs-killed", 2);
     for mpi in support::mpis::mpis(test).iter().filter(|mpi| !mpi.is_open_mpi()) {
-        let victim = support::mpi::Programs::new().build("victim", mpi);
-        let kept = folder.path().join(mpi.name);
-        std::fs::copy(&victim, &kept).or_else(|_| build_again(mpi, &kept)).expect("a program");
-        let kept = kept.to_string_lossy().into_owned();
-        let mut run = cluster.command("run", &["--resident", "-n", "2", "--mpi", mpi.name, &kept, "receive"]);
-        let output = run.output().expect("runs");
+        let mut run = cluster.command("run", &["--resident", "-n", "2", "--mpi", mpi.name]);
+        let output = run.arg(programs.build("victim", mpi)).arg("receive").output().expect("runs");
         let said = text(&output);
         assert!(said.contains("rank 1 on n2 was killed by signal 9"), "{}: {said}", mpi.name);
         assert_eq!(output.status.code(), Some(137), "{}: {said}", mpi.name);
     }
-}
-
-fn build_again(mpi: &support::mpis::Mpi, at: &std::path::Path) -> std::io::Result<u64> {
-    let programs = support::mpi::Programs::new();
-    std::fs::copy(programs.build("victim", mpi), at)
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use crate::{
     Bundle, DaemonNote, RuntimeError,
+    cores::cores,
     head::Head,
     hub::{Happening, Hub, Line},
     sessions::{Heard, SOCKET, Sessions},
@@ -12,8 +13,6 @@ use crate::{
 use nix::{
     errno::Errno,
     poll::{PollFd, PollFlags, PollTimeout, poll},
-    sched::{CpuSet, sched_getaffinity},
-    unistd::Pid,
 };
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
@@ -293,12 +292,4 @@ impl Daemon {
         let is_idle = self.worker.is_idle();
         self.uplink(|uplink, out| uplink.handle_time(now, is_idle, out));
     }
-}
-
-/// Number of cores that ranks may use.
-fn cores() -> u32 {
-    let allowed = sched_getaffinity(Pid::from_raw(0));
-    let count =
-        |set: CpuSet| (0..CpuSet::count()).filter(|&core| set.is_set(core).unwrap_or(false)).count() as u32;
-    allowed.map_or(1, count).max(1)
 }

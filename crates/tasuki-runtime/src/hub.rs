@@ -180,10 +180,11 @@ impl Hub {
 /// The host at the other end of a connection and its first words, once it has proved who it is.
 fn known(wire: &mut Wire, certificates: &[Vec<u8>]) -> Result<Option<(HostIndex, Hello)>, Why> {
     wire.push()?;
+    // An end that is turned away is told so by TLS.
     let ended = wire.pull();
-    wire.push()?;
+    let ended = ended.and(wire.push());
     let Some(certificate) = wire.certificate() else { return ended.map(|()| None) };
-    let host = certificates.iter().position(|known| known == certificate);
+    let host = certificates.iter().position(|known| known.as_slice() == certificate);
     let host = host.ok_or("its key is of the cluster, but of no host that is left in it")?;
     match wire.hello()? {
         Some(hello) => Ok(Some((host, hello.clone()))),

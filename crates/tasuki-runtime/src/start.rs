@@ -16,8 +16,17 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// # Errors
 /// If the folder cannot be written to, or the daemon does not start.
 pub fn start_local(bundle: &Bundle, folder: &Path) -> Result<(), RuntimeError> {
-    end_local()?;
     bundle.store(folder)?;
+    start_again(folder)
+}
+
+/// Starts the daemon of this host anew, with the keys and jobs that are in `folder`.
+///
+/// # Errors
+/// If there are no keys, or the daemon does not start.
+pub fn start_again(folder: &Path) -> Result<(), RuntimeError> {
+    Bundle::load(folder)?;
+    end_local()?;
     let folder = folder.to_string_lossy();
     let argv = ["daemon", "--background", "--state-dir", &folder];
     Ok(daemon::start(UNIT, &argv, Stdio::null())?)

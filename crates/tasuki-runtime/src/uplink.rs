@@ -170,8 +170,9 @@ impl Uplink {
     fn advance(&mut self, cores: u32, out: &mut Vec<Change>) -> Result<Option<String>, Why> {
         let (State::Greeting(wire) | State::Joined(wire)) = &mut self.state else { return Ok(None) };
         wire.push()?;
+        // Whatever ended the connection, the other end is told why; the first reason counts.
         let ended = wire.pull();
-        wire.push()?;
+        let ended = ended.and(wire.push());
         if let State::Greeting(wire) = &mut self.state {
             match wire.hello()? {
                 None => return ended.map(|()| None),

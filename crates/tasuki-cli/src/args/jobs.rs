@@ -76,7 +76,12 @@ pub struct HostsListArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "`tasuki apply --runtime FILE` gives the hosts of a cluster their keys and starts this on
-each, `tasuki undo` ends it and takes the keys away; in a lab, `tasuki lab up --runtime`.")]
+each, `tasuki undo` ends it and takes the keys away; in a lab, `tasuki lab up --runtime`."
+)]
+pub struct DaemonArgs {
+    /// Where keys, jobs and their output are kept [default: /var/lib/tasuki/runtime;
+    /// /run/tasuki-state/runtime in a lab]
+    #[arg(long, value_name = "FOLDER")]
     pub state_dir: Option<PathBuf>,
     /// Say whether it runs on this machine, and for which cluster
     #[arg(long)]
@@ -84,6 +89,10 @@ each, `tasuki undo` ends it and takes the keys away; in a lab, `tasuki lab up --
     /// Print JSON
     #[arg(long, requires = "status")]
     pub json: bool,
+    /// Start it in the background, anew if it runs, with the keys that this host has: after a start of the
+    /// machine
+    #[arg(long, conflicts_with = "status")]
+    pub start: bool,
     /// Take the bundle of keys from standard input, and start the daemon anew
     #[arg(long, hide = true, conflicts_with = "status")]
     pub install: bool,

@@ -91,9 +91,9 @@ impl Cluster {
         notes[0]["pid"].to_string()
     }
 
-    /// Starts the daemon of a host again, as its unit would.
+    /// Starts the daemon of a host again.
     pub fn restart(&self, host: &str) {
-        self.lab.run(host, &[tasuki_lab_program(), "daemon", "--background"]);
+        self.lab.run(host, &[tasuki_lab_program(), "daemon", "--start"]);
     }
 }
 
