@@ -19,6 +19,7 @@ use signal_hook::{
     low_level::pipe,
 };
 use std::{
+    ffi::OsString,
     os::{fd::AsFd, unix::net::UnixStream},
     path::Path,
     time::{Duration, Instant},
@@ -26,6 +27,8 @@ use std::{
 use tasuki_control::{Hello, JobId, Order, Reply, Report, SessionId, User};
 use tasuki_watch::Instance;
 
+/// The flag of poll(2) that watches for the end of a connection and not for words.
+const END_ALONE: PollFlags = PollFlags::from_bits_retain(nix::libc::POLLRDHUP);
 /// How often time is looked at.
 const TICK_MS: u16 = 100;
 /// Reports that may wait for the connection, bytes. Beyond it shepherds are not listened to, and ranks that
@@ -95,7 +98,7 @@ pub fn run(folder: &Path, version: &str, ready: impl FnOnce()) -> Result<(), Run
 impl Daemon {
     fn open(bundle: &Bundle, folder: &Path, version: &str) -> Result<Self, RuntimeError> {
         let hello = Hello::of(version);
-        let shepherd = ["/proc/self/exe", "shepherd"].map(Into::into).to_vec();
+        let shepherd = ["/proc/self/exe", "shepherd"].map(OsString::from).to_vec();
         let place = match bundle.is_head() {
             true => {
                 let hub = Box::new(Hub::listen(bundle, hello.clone())?);
@@ -151,7 +154,7 @@ impl Daemon {
     /// Waits until something is to be done.
     fn wait(&self, stop: &UnixStream) -> Result<Vec<Token>, RuntimeError> {
         let flags = |words: bool, room: bool| {
-            let words = if words { PollFlags::POLLIN } else { PollFlags::POLLRDHUP };
+            let words = if words { PollFlags::POLLIN } else { END_ALONE };
             if room { words | PollFlags::POLLOUT } else { words }
         };
         let mut all = vec![

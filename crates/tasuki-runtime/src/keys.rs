@@ -4,7 +4,7 @@
 //! nobody can add a host without making all keys anew. Certificates do not expire.
 
 use crate::{Bundle, Member, RuntimeError};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair};
 use rustls::{
     ClientConfig, RootCertStore, ServerConfig,
     crypto::{CryptoProvider, ring},
@@ -25,11 +25,13 @@ pub(crate) struct HostKey {
 
 /// Makes a certificate of an authority (DER), and a key for each host.
 pub(crate) fn make(hosts: &[String]) -> Result<(Vec<u8>, Vec<HostKey>), rcgen::Error> {
-    let mut params = CertificateParams::new(Vec::new())?;
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, "tasuki runtime");
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     let authority = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
     let host = |name: &String| {
         let mut params = CertificateParams::new(vec![full_name(name)])?;
+        params.distinguished_name.push(DnType::CommonName, name.as_str());
         params.extended_key_usages =
             vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
         let key = KeyPair::generate()?;

@@ -43,7 +43,8 @@ impl Wire {
         socket.set_nonblocking(true)?;
         socket.set_nodelay(true)?;
         let now = Instant::now();
-        let (mut tls, out) = (tls.into(), hello.to_bytes());
+        let mut tls: Connection = tls.into();
+        let out = hello.to_bytes();
         tls.set_buffer_limit(None);
         let frames = Frames::default();
         Ok(Self { socket, tls, frames, out, begun: now, heard: now, said: now, hello: None })

@@ -17,7 +17,7 @@ pub fn follow(client: &mut Client, job: JobId, label: bool) -> Result<ExitCode, 
         match client.ask(&Request::Follow { job, from })? {
             Reply::Output { records, next } => {
                 from = next;
-                // Whoever read it may have gone; the exit code still tells how the job ended.
+                // The reader of this output may have gone; the exit code still tells how the job ended.
                 let _ = records.iter().try_for_each(|record| printer.print(record));
             }
             Reply::Over(view) => return Ok(over(&view)),
