@@ -81,7 +81,7 @@ pub struct Node {
     shape: JobShape,
     host: u32,
     limits: Limits,
-    mapping: String,
+    mapping: Option<String>,
     ranks: BTreeMap<u32, Rank>,
     space: Space,
     barriers: BTreeMap<String, Barrier>,
@@ -255,7 +255,7 @@ impl Node {
     fn get(&self, space: &str, key: &str) -> Option<&str> {
         match key {
             _ if space != self.shape.name => None,
-            "PMI_process_mapping" => Some(&self.mapping),
+            "PMI_process_mapping" => self.mapping.as_deref(),
             key => self.space.get(key),
         }
     }

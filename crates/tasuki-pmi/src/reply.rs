@@ -38,7 +38,7 @@ pub fn put() -> String {
 /// The value of a key.
 pub fn get(value: Option<&str>) -> String {
     match value {
-        Some(value) => format!("cmd=get_result rc=0 msg=success value={value}\n"),
+        Some(value) => format!("cmd=get_result rc=0 value={value}\n"),
         None => "cmd=get_result rc=-1 msg=key_not_found value=unknown\n".into(),
     }
 }

@@ -80,10 +80,10 @@ impl Request {
     pub fn parse(text: &str) -> Result<Self, String> {
         let name = field(text, "cmd").or_else(|| field(text, "mcmd"));
         let name = name.ok_or_else(|| format!("a request without cmd=: {}", excerpt(text)))?;
-        let need = |key: &str| {
-            field(text, key).map(str::to_owned).ok_or_else(|| format!("{name} without {key}="))
-        };
-        let number = |key: &str| need(key)?.parse().map_err(|_| format!("{name} with a {key} that is no number"));
+        let need =
+            |key: &str| field(text, key).map(str::to_owned).ok_or_else(|| format!("{name} without {key}="));
+        let number =
+            |key: &str| need(key)?.parse().map_err(|_| format!("{name} with a {key} that is no number"));
         Ok(match name {
             "init" => Self::Init { version: number("pmi_version")?, subversion: number("pmi_subversion")? },
             "get_maxes" => Self::Maxes,
@@ -144,7 +144,10 @@ mod tests {
         assert_eq!(parse("cmd=barrier_in"), Request::Barrier { group: None });
         let group = Some("WORLD:5".to_owned());
         assert_eq!(parse("cmd=barrier_in group=WORLD:5"), Request::Barrier { group });
-        assert_eq!(parse("cmd=abort exitcode=7 message=a b"), Request::Abort { code: 7, message: "a b".into() });
+        assert_eq!(
+            parse("cmd=abort exitcode=7 message=a b"),
+            Request::Abort { code: 7, message: "a b".into() }
+        );
         assert_eq!(parse("cmd=abort"), Request::Abort { code: 1, message: String::new() });
         let spawn = Request::Unserved { what: "MPI_Comm_spawn", answer: "spawn_result" };
         assert_eq!(parse("mcmd=spawn\nnprocs=2\nexecname=./a\n"), spawn);

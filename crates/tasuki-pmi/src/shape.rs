@@ -58,6 +58,10 @@ pub const KEY_MAX: usize = 64;
 /// As [`NAME_MAX`], of a value.
 pub const VALUE_MAX: usize = 1024;
 
+/// Longest mapping of ranks to hosts, in bytes. Clients of MPICH and Intel MPI read lines of 1023 bytes, and
+/// take that many for a value less the longest name and key, and a request's other words.
+const MAPPING_MAX: usize = 640;
+
 impl JobShape {
     /// Number of ranks.
     pub fn size(&self) -> u32 {
@@ -82,9 +86,9 @@ impl JobShape {
     }
 
     /// The value of the key `PMI_process_mapping`: blocks of (first host, hosts, ranks on each), in the order
-    /// of ranks, so that `(vector,(0,2,1),(0,2,1))` are four ranks dealt to two hosts in turn. Empty, which
-    /// ranks read as "not known", if it is longer than a value.
-    pub fn mapping(&self) -> String {
+    /// of ranks, so that `(vector,(0,2,1),(0,2,1))` are four ranks dealt to two hosts in turn. `None` if it
+    /// would not fit: then ranks find out by their hosts' names who shares a host.
+    pub fn mapping(&self) -> Option<String> {
         let mut blocks: Vec<(u32, u32, u32)> = Vec::new();
         for run in self.hosts_of_ranks.chunk_by(|a, b| a == b) {
             let (host, ranks) = (run[0], run.len() as u32);
@@ -97,7 +101,7 @@ impl JobShape {
         }
         let text: Vec<_> = blocks.iter().map(|(a, b, c)| format!("({a},{b},{c})")).collect();
         let text = format!("(vector,{})", text.join(","));
-        if text.len() < VALUE_MAX { text } else { String::new() }
+        (text.len() <= MAPPING_MAX).then_some(text)
     }
 }
 
@@ -112,14 +116,15 @@ mod tests {
     // The first four are the examples of Flux RFC 13, "Local Process Group Information".
     #[test]
     fn mapping_as_the_protocol_describes_it() {
-        assert_eq!(shape(&[0, 0, 1, 1]).mapping(), "(vector,(0,2,2))");
-        assert_eq!(shape(&[0, 1, 0, 1]).mapping(), "(vector,(0,2,1),(0,2,1))");
-        assert_eq!(shape(&[0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]).mapping(), "(vector,(0,2,2),(2,2,4))");
+        let mapping = |hosts: &[u32]| shape(hosts).mapping().unwrap();
+        assert_eq!(mapping(&[0, 0, 1, 1]), "(vector,(0,2,2))");
+        assert_eq!(mapping(&[0, 1, 0, 1]), "(vector,(0,2,1),(0,2,1))");
+        assert_eq!(mapping(&[0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]), "(vector,(0,2,2),(2,2,4))");
         let turns = [0, 1, 2, 3, 0, 1, 2, 3, 2, 3, 2, 3];
-        assert_eq!(shape(&turns).mapping(), "(vector,(0,4,1),(0,4,1),(2,2,1),(2,2,1))");
-        assert_eq!(shape(&[2, 0, 0]).mapping(), "(vector,(2,1,1),(0,1,2))");
+        assert_eq!(mapping(&turns), "(vector,(0,4,1),(0,4,1),(2,2,1),(2,2,1))");
+        assert_eq!(mapping(&[2, 0, 0]), "(vector,(2,1,1),(0,1,2))");
         let odd: Vec<u32> = (0..4000).map(|rank| rank * 7 % 13).collect();
-        assert_eq!(shape(&odd).mapping(), "", "longer than a value may be");
+        assert_eq!(shape(&odd).mapping(), None, "longer than a value may be");
     }
 
     #[test]

@@ -44,7 +44,10 @@ fn refused(node: &mut Node, rank: u32, bytes: &[u8]) -> String {
 #[test]
 fn one_host_asks_for_everything() {
     let mut node = started(&[0, 0], 0);
-    assert_eq!(ask(&mut node, 0, "cmd=get_maxes"), "cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=1024");
+    assert_eq!(
+        ask(&mut node, 0, "cmd=get_maxes"),
+        "cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=1024"
+    );
     assert_eq!(ask(&mut node, 0, "cmd=get_appnum"), "cmd=appnum rc=0 appnum=0");
     assert_eq!(ask(&mut node, 0, "cmd=get_my_kvsname"), "cmd=my_kvsname rc=0 kvsname=job-1");
     assert_eq!(ask(&mut node, 0, "cmd=get_universe_size"), "cmd=universe_size rc=0 size=9");

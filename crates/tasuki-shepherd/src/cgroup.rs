@@ -15,6 +15,8 @@ const FREEZE_LIMIT: Duration = Duration::from_secs(5);
 /// For this long its state is read again and again: standing still takes tens of microseconds as a rule, and
 /// the kernel's own notice comes milliseconds late.
 const FREEZE_SPIN: Duration = Duration::from_millis(2);
+/// How long the processes of a cgroup that were killed and reaped may take to leave it.
+const REMOVE_LIMIT: Duration = Duration::from_secs(1);
 /// How often a name with a number behind it is tried when a job's name is taken: hosts of a lab share a kernel.
 const NAMES: u32 = 1000;
 
@@ -93,12 +95,13 @@ fn folder(residence: &Residence) -> Option<&Path> {
     }
 }
 
-/// The processes in the cgroup and in those below it.
+/// The processes in the cgroup and in those below it. One of another PID namespace, which has the number 0 here,
+/// cannot be signalled by it: 0 would be the caller's own process group.
 pub fn members(residence: &Residence) -> Vec<i32> {
     let mut found = Vec::new();
     for folder in folder(residence).map(tree).unwrap_or_default() {
         let text = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
-        found.extend(text.lines().filter_map(|line| line.parse::<i32>().ok()));
+        found.extend(text.lines().filter_map(|line| line.parse().ok()).filter(|pid: &i32| *pid > 0));
     }
     found
 }
@@ -107,8 +110,7 @@ pub fn members(residence: &Residence) -> Vec<i32> {
 fn tree(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
-    let mut found: Vec<PathBuf> =
-        entries.filter(is_folder).flat_map(|entry| tree(&entry.path())).collect();
+    let mut found: Vec<PathBuf> = entries.filter(is_folder).flat_map(|entry| tree(&entry.path())).collect();
     found.push(folder.to_owned());
     found
 }
@@ -157,9 +159,16 @@ pub fn kill(folder: &Path) -> io::Result<()> {
 /// If processes are in it.
 pub fn remove(residence: &Residence) -> io::Result<()> {
     for folder in folder(residence).map(tree).unwrap_or_default() {
-        match fs::remove_dir(&folder) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+        let begin = Instant::now();
+        while let Err(error) = fs::remove_dir(&folder) {
+            match error.kind() {
+                io::ErrorKind::NotFound => break,
+                // A process that has just died is still being taken out.
+                io::ErrorKind::ResourceBusy if begin.elapsed() < REMOVE_LIMIT => {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                _ => return Err(error),
+            }
         }
     }
     Ok(())

@@ -5,7 +5,10 @@ use crate::{Limit, User};
 use nix::{
     errno::Errno,
     sched::{CpuSet, sched_setaffinity},
-    sys::prctl,
+    sys::{
+        prctl,
+        signal::{SigSet, Signal},
+    },
     unistd::{Gid, Pid, Uid, chdir, getppid, setgid, setgroups, setsid, setuid, write},
 };
 use std::{
@@ -78,7 +81,7 @@ impl Steps {
 
     fn step(&self, step: u8) -> nix::Result<()> {
         match step {
-            0 => setsid().map(drop),
+            0 => begin_session(),
             1 => self.door.as_ref().map_or(Ok(()), |door| write(door, b"0").map(drop)),
             2 => self.limits.iter().try_for_each(set_limit),
             3 => self.cores.as_ref().map_or(Ok(()), |cores| sched_setaffinity(Pid::from_raw(0), cores)),
@@ -99,7 +102,7 @@ impl Steps {
     }
 
     fn end_with_parent(&self) -> nix::Result<()> {
-        prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
+        prctl::set_pdeathsig(Signal::SIGKILL)?;
         // A parent that ended before the call will not be reported any more.
         if getppid() == self.parent { Ok(()) } else { Err(Errno::ESRCH) }
     }
@@ -111,6 +114,12 @@ impl Steps {
         }
         chdir(self.folder.as_c_str())
     }
+}
+
+/// A session of the rank's own, which hears the signals that the shepherd has blocked for itself.
+fn begin_session() -> nix::Result<()> {
+    setsid()?;
+    SigSet::empty().thread_set_mask()
 }
 
 fn set_limit(limit: &Limit) -> nix::Result<()> {

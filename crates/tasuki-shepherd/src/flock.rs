@@ -4,9 +4,10 @@ use crate::{
     Command, End, Event, JobSpec, State,
     feed::{Fed, Feed},
     herd::Herd,
+    output::Piece,
     peer::Peer,
     pmi::Answers,
-    rank::Rank,
+    rank::{Rank, Source},
     start::start,
 };
 use nix::{
@@ -18,6 +19,9 @@ use nix::{
     unistd::Pid,
 };
 use std::{io, time::Instant};
+
+/// How often a rank's PMI connection is read at most when the rank has ended.
+const LAST_READS: u32 = 16;
 
 /// The ranks, and the owner who hears of them.
 pub struct Flock {
@@ -101,8 +105,12 @@ impl Flock {
             };
             let is_it = |rank: &Rank| rank.lives() && rank.state.pid as i32 == pid.as_raw();
             let Some(index) = self.ranks.iter().position(is_it) else { continue };
-            // What it said last comes before its end.
-            while self.answer(index) {}
+            // What it said last comes before its end. Its children may have the connection too, and talk on.
+            for _ in 0..LAST_READS {
+                if !self.ranks[index].pmi.is_wanted() || !self.answer(index) {
+                    break;
+                }
+            }
             self.answers.closed(&mut self.ranks, index, &mut self.peer);
             self.ranks[index].ended(end);
             self.peer.tell(Event::RankEnded { rank: self.ranks[index].state.rank, end });
@@ -133,15 +141,23 @@ impl Flock {
         }
     }
 
-    /// Passes on the beginnings of lines that have waited long enough, or, at the streams' ends, all of them.
-    pub fn pass_partial_lines(&mut self, now: Option<Instant>) {
+    /// Passes on the beginnings of lines that have waited long enough.
+    pub fn pass_late_lines(&mut self, now: Instant) {
+        self.pass_lines(|source| source.lines.late(now));
+    }
+
+    /// Reads no stream any more.
+    pub fn end_streams(&mut self) {
+        self.pass_lines(|source| {
+            source.pipe = None;
+            source.lines.rest()
+        });
+    }
+
+    fn pass_lines(&mut self, mut of: impl FnMut(&mut Source) -> Option<Piece>) {
         for rank in &mut self.ranks {
             for source in &mut rank.sources {
-                let piece = match now {
-                    Some(now) => source.lines.late(now),
-                    None => source.lines.rest(),
-                };
-                if let Some((bytes, whole)) = piece {
+                if let Some((bytes, whole)) = of(source) {
                     let (rank, stream) = (rank.state.rank, source.stream);
                     self.peer.tell(Event::Output { rank, stream, bytes, whole });
                 }

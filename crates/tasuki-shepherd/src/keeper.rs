@@ -74,7 +74,7 @@ impl Keeper {
             for token in self.wait()? {
                 self.handle(token);
             }
-            self.flock.pass_partial_lines(Some(Instant::now()));
+            self.flock.pass_late_lines(Instant::now());
         }
     }
 
@@ -168,6 +168,10 @@ impl Keeper {
                 false => self.flock.herd.kill(),
             }
         }
+        if matches!(self.phase, Phase::Draining(_)) && !self.flock.peer.has_room() && !self.is_forsaken() {
+            // What is left in the streams waits for the owner, however long that takes.
+            self.phase = Phase::Draining(Instant::now() + DRAIN_LIMIT);
+        }
         if let Phase::Draining(at) = self.phase
             && (!self.flock.is_open() || at <= Instant::now() || self.is_forsaken())
         {
@@ -182,7 +186,7 @@ impl Keeper {
 
     fn finish(&mut self) {
         self.flock.reap();
-        self.flock.pass_partial_lines(None);
+        self.flock.end_streams();
         if let Err(error) = self.flock.herd.remove() {
             self.flock.peer.tell(Event::Failed { what: format!("the job's cgroup stays: {error}") });
         }

@@ -67,7 +67,8 @@ impl Shepherd {
         drop(command);
         let mut shepherd = Self::new(ours)?;
         shepherd.child = Some(child);
-        let told = shepherd.commands.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(&job.encode());
+        let told =
+            shepherd.commands.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(&job.encode());
         told.map_err(start)?;
         Ok(shepherd)
     }
@@ -142,8 +143,8 @@ impl Shepherd {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             // A part of a millisecond counts as one, so that a wait never becomes a busy one.
             let millis = left.map(|left| left.as_micros().div_ceil(1000));
-            let limit =
-                millis.map_or(PollTimeout::NONE, |left| PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX));
+            let limit = millis
+                .map_or(PollTimeout::NONE, |left| PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX));
             match poll(&mut [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)], limit) {
                 Ok(0) if left.is_none_or(|left| left.is_zero()) => return Ok(false),
                 Ok(0) | Err(nix::errno::Errno::EINTR) => {}

@@ -1,13 +1,23 @@
 //! The shepherd's side of the socket to its owner.
 
 use crate::{
-    Command, Event, outbox::Outbox, start::do_not_block, wire::{Inbox, Message},
+    Command, Event,
+    outbox::Outbox,
+    start::do_not_block,
+    wire::{Inbox, Message},
 };
-use nix::{errno::Errno, sys::socket::{getsockopt, sockopt::PeerCredentials}, unistd::{Uid, read}};
+use nix::{
+    errno::Errno,
+    sys::socket::{getsockopt, sockopt::PeerCredentials},
+    unistd::{Uid, read},
+};
 use std::{
     collections::VecDeque,
     io,
-    os::{fd::{AsFd, OwnedFd}, unix::net::{UnixListener, UnixStream}},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::net::{UnixListener, UnixStream},
+    },
     path::PathBuf,
 };
 

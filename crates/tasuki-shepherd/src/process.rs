@@ -1,12 +1,6 @@
 //! The shepherd process: one thread, which waits for whatever comes.
 
-use crate::{
-    JobSpec,
-    keeper::Keeper,
-    peer::Peer,
-    start::do_not_block,
-    wire::Inbox,
-};
+use crate::{JobSpec, keeper::Keeper, peer::Peer, start::do_not_block, wire::Inbox};
 use nix::{
     errno::Errno,
     fcntl::{FcntlArg, OFlag, fcntl, open},
@@ -90,4 +84,3 @@ fn first_message(socket: &OwnedFd) -> io::Result<(JobSpec, Inbox)> {
         }
     }
 }
-

@@ -128,7 +128,8 @@ fn command(job: &JobSpec, rank: &RankSpec, pmi: Option<&OwnedFd>) -> Command {
 
 /// Why a rank was not started: the step that failed, or the exec after all steps.
 fn failure(job: &JobSpec, error: &io::Error, report: OwnedFd) -> String {
-    let why = error.raw_os_error().map_or_else(|| error.to_string(), |code| Errno::from_raw(code).desc().into());
+    let why =
+        error.raw_os_error().map_or_else(|| error.to_string(), |code| Errno::from_raw(code).desc().into());
     let mut step = [0];
     let program = job.program.argv[0].to_string_lossy();
     match File::from(report).read(&mut step) {
@@ -165,4 +166,3 @@ pub fn do_not_block(descriptor: impl AsFd) -> nix::Result<()> {
     let flags = OFlag::from_bits_retain(fcntl(descriptor.as_fd(), FcntlArg::F_GETFL)?);
     fcntl(descriptor.as_fd(), FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK)).map(drop)
 }
-

@@ -1,6 +1,9 @@
 //! Waiting for everything at once.
 
-use crate::{peer::{Door, Peer}, rank::Rank};
+use crate::{
+    peer::{Door, Peer},
+    rank::Rank,
+};
 use nix::{
     errno::Errno,
     poll::{PollFd, PollFlags, PollTimeout, poll},
@@ -84,7 +87,8 @@ impl<'a> Waits<'a> {
     pub fn wait(mut self, until: Option<Instant>) -> io::Result<Vec<Token>> {
         // A millisecond more, so that the time has come when the wait is over.
         let left = until.map(|until| until.saturating_duration_since(Instant::now()).as_millis() + 1);
-        let limit = left.map_or(PollTimeout::NONE, |left| PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX));
+        let limit =
+            left.map_or(PollTimeout::NONE, |left| PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX));
         match poll(&mut self.descriptors, limit) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(errno) => return Err(errno.into()),

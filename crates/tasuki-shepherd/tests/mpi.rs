@@ -3,7 +3,9 @@
 mod support;
 
 use support::{
-    Job, assert_nothing_left, mpi::{Tested, mpis}, part, run_all,
+    Job, assert_nothing_left,
+    mpi::{Tested, mpis},
+    part, run_all,
 };
 use tasuki_shepherd::{End, Event, Residence};
 
@@ -15,7 +17,13 @@ fn residence(job: &Job) -> Residence {
     started.expect("it was started")
 }
 
-fn run(tested: &Tested, program: &str, arguments: &[&str], ranks: u32, hosts: u32) -> (Vec<Job>, Option<String>) {
+fn run(
+    tested: &Tested,
+    program: &str,
+    arguments: &[&str],
+    ranks: u32,
+    hosts: u32,
+) -> (Vec<Job>, Option<String>) {
     let folder = tempfile::tempdir().unwrap();
     let built = tested.build(program, folder.path());
     let job = tested.job(program, &built, arguments, ranks);

@@ -36,9 +36,7 @@ pub fn script(stem: &str, ranks: u32, script: &str) -> JobSpec {
     JobSpec {
         id: unique(stem),
         program: Program { argv, env: vec![path()], folder: "/".into(), umask: None },
-        ranks: (0..ranks)
-            .map(|rank| RankSpec { rank, env: vec![number(rank)], cores: Vec::new() })
-            .collect(),
+        ranks: (0..ranks).map(|rank| RankSpec { rank, env: vec![number(rank)], cores: Vec::new() }).collect(),
         user: None,
         pmi: None,
         owner: OwnerEnd::Kill,
@@ -145,8 +143,11 @@ impl Job {
 
     /// Everything, for a message.
     pub fn said(&self) -> String {
-        let written: Vec<_> =
-            self.written.iter().map(|(who, text)| format!("{who:?}: {}", String::from_utf8_lossy(text))).collect();
+        let written: Vec<_> = self
+            .written
+            .iter()
+            .map(|(who, text)| format!("{who:?}: {}", String::from_utf8_lossy(text)))
+            .collect();
         format!("{:?}\n{}", self.events, written.join("\n"))
     }
 }
@@ -182,7 +183,8 @@ pub fn run_all(specs: &[JobSpec]) -> (Vec<Job>, Option<String>) {
                 Event::Fence(part) => match joint.join(part.clone()) {
                     Ok(None) => None,
                     Ok(Some(out)) => {
-                        jobs.iter().for_each(|job| job.send(Command::Fenced(out.clone())));
+                        // A host whose ranks have all ended hears nothing.
+                        jobs.iter().for_each(|job| drop(job.shepherd.send(&Command::Fenced(out.clone()))));
                         None
                     }
                     Err(error) => Some(error.to_string()),
