@@ -74,7 +74,7 @@ pub(crate) fn read(folder: &Path, from: u64) -> io::Result<(Vec<Record>, u64)> {
     let mut bytes = Vec::new();
     let (mut records, mut frames, mut next) = (Vec::new(), Frames::default(), from);
     // A record may be longer than a piece.
-    while records.is_empty() && file.by_ref().take(PIECE as u64).read_to_end(&mut bytes)? > 0 {
+    while records.is_empty() && Read::by_ref(&mut file).take(PIECE as u64).read_to_end(&mut bytes)? > 0 {
         frames.feed(&bytes);
         bytes.clear();
         let before = frames.rest().len();
