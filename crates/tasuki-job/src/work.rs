@@ -72,10 +72,12 @@ impl WorkRequest<'_> {
         match finder.detect(self.program, self.mpi) {
             Ok(detected) => self.parallel(resident, &detected),
             // A program that was found to use no MPI is a plain command; a script may be anything.
-            Err(DetectError::NotMpi { .. } | DetectError::Script { .. }) if self.mpi.is_none() => {
+            Err(RunError::Detect(DetectError::NotMpi { .. } | DetectError::Script { .. }))
+                if self.mpi.is_none() =>
+            {
                 self.plain()
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         }
     }
 
