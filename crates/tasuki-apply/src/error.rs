@@ -27,6 +27,9 @@ pub enum ApplyError {
     /// `tasuki tune run` does not start.
     #[error("the host is set up, but `tasuki tune run` does not start: {0}")]
     TunerStart(DaemonError),
+    /// The resident runtime does not end.
+    #[error(transparent)]
+    Runtime(#[from] tasuki_runtime::RuntimeError),
     /// The cluster has no such host.
     #[error(
         "the cluster has no host {name}; it has {}. Say with --host which of them this machine is",

@@ -21,7 +21,7 @@ pub use error::ApplyError;
 pub use fleet::{Step, apply_all, status_all, undo_all};
 pub use local::{apply, status, undo};
 pub use options::{ApplyOptions, HostOptions, UnitWish};
-pub use record::{is_kept, state_folder};
+pub use record::{RUNTIME_FOLDER, is_kept, state_folder};
 pub use report::{HostStatus, merge};
 pub use tuning::{end_tuner, restore_tuning, tune_folder, tune_plan_folder};
 pub use watcher::cluster_checksum;

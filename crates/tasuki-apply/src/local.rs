@@ -3,7 +3,7 @@
 use crate::{
     ApplyError, ApplyOptions, HostOptions, HostStatus, UnitWish, crash_point,
     delays::{self, Delays},
-    record::{state_folder, undo_at},
+    record::{RUNTIME_FOLDER, state_folder, undo_at},
     report::{failed, merge},
     tuning::{is_tuned, restore_tuning},
     watcher,
@@ -171,6 +171,8 @@ fn try_undo(name: &str, options: &HostOptions, mode: Mode) -> Result<Report, App
     let folder = state_folder(state_dir);
     let mut setup = Setup::open(name, &folder, mode, options.force)?;
     if mode == Mode::Change {
+        // Keys and jobs go with the cluster that they were made for.
+        tasuki_runtime::remove_local(&folder.join(RUNTIME_FOLDER))?;
         watcher::end()?;
     }
     // What was set last is taken back first: delays by hand or by load, delays of the cluster file, all else.

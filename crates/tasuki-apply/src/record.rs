@@ -12,6 +12,9 @@ pub fn state_folder(asked: Option<&Path>) -> PathBuf {
     asked.map_or_else(|| default.into(), Path::to_path_buf)
 }
 
+/// Where, in the folder of the record, the resident runtime keeps its keys and jobs.
+pub const RUNTIME_FOLDER: &str = "runtime";
+
 /// Whether a folder holds a record.
 pub fn is_kept(folder: &Path) -> bool {
     folder.join("changes.json").exists()

@@ -2,6 +2,7 @@
 
 use crate::{
     args::{FaultArgs, LabCommand, LabUp},
+    daemon,
     failure::{Failure, NOT_STARTED},
     shape,
     terminal::{counted, print_json, progress_bar, table},
@@ -10,6 +11,7 @@ use nix::sys::resource::{Resource, getrlimit};
 use signal_hook::{consts, iterator::Signals};
 use std::{ffi::OsString, path::Path, process::ExitCode, time::Instant};
 use tasuki_cluster::{Rate, generate};
+use tasuki_fleet::{Fleet, LabHosts};
 use tasuki_lab::{
     DirectionStatus, ExecRequest, Exit, Fault, FaultKind, Job, Lab, LabError, LabOptions, LabStatus,
     StartingLab, need_root,
@@ -102,6 +104,10 @@ fn up(arguments: &LabUp) -> Result<ExitCode, Failure> {
     let begun = Instant::now();
     let starting = build(&cluster, &options)?;
     let name = &options.name;
+    if arguments.runtime {
+        let hosts = LabHosts::running(Some(name))?;
+        daemon::start_all(&Fleet::Lab(Box::new(hosts)))?;
+    }
     eprintln!(
         "lab {name} is up: {}, {}, {}, {:.1} s",
         counted(cluster.hosts.len(), "host", "s"),

@@ -11,6 +11,7 @@ mod broker;
 mod check;
 mod cluster;
 mod copy;
+mod daemon;
 mod demo;
 mod discover;
 mod doctor;
@@ -18,6 +19,7 @@ mod failure;
 mod fleet;
 mod info;
 mod install;
+mod jobs;
 mod lab;
 mod pages;
 mod run;
@@ -82,6 +84,15 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Lab(command) => lab::run(command),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Submit(arguments) => jobs::submit(&arguments),
+        Command::Jobs(arguments) => jobs::jobs(&arguments),
+        Command::Attach(arguments) => jobs::attach(&arguments),
+        Command::Cancel(arguments) => jobs::cancel(&arguments),
+        Command::Hold(arguments) => jobs::hold(&arguments),
+        Command::Resume(arguments) => jobs::resume(&arguments),
+        Command::Hosts(arguments) => jobs::hosts(&arguments),
+        Command::Daemon(arguments) => daemon::run(&arguments),
+        Command::Shepherd => Ok(tasuki_shepherd::process_main()),
         Command::Env(arguments) => run::env(&arguments),
         Command::Stats(arguments) => stats::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),

@@ -4,6 +4,7 @@ use crate::{
     args::{EnvArgs, RunArgs},
     copy,
     failure::Failure,
+    jobs,
     lab::exit_code,
     terminal::{print_json, print_json_line},
     trace,
@@ -22,20 +23,24 @@ use tasuki_launch::{Flavour, Mpi, Scope, Setting, environment};
 /// Runs an MPI program on a cluster.
 pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     arguments.overwrite.check_file(arguments.trace.as_deref())?;
-    let detected = Finder::local()?.detect(&arguments.program, arguments.mpi.as_deref())?;
-    let transport = choose(arguments.transport, &detected.mpi)?;
+    let program = &arguments.program;
+    if arguments.resident {
+        return jobs::run(program, arguments.label);
+    }
+    let detected = Finder::local()?.detect(&program.program, program.mpi.as_deref())?;
+    let transport = choose(program.transport, &detected.mpi)?;
     let recording = arguments.trace.as_ref().map(|_| Recording::new(&transport)).transpose()?;
     let recorded = recording.iter().flat_map(|recording| recording.exports(&detected.mpi));
-    let exports: Vec<_> = arguments.export.iter().cloned().chain(recorded).collect();
-    let fleet = Fleet::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
+    let exports: Vec<_> = program.export.iter().cloned().chain(recorded).collect();
+    let fleet = Fleet::find(program.lab.as_deref(), arguments.cluster.as_deref())?;
     if matches!(fleet, Fleet::Local) {
         eprintln!("tasuki: all ranks run on this machine: no --cluster FILE, and no lab, was named");
     }
     let request = JobRequest {
-        ranks: arguments.ranks,
+        ranks: program.ranks,
         detected: &detected,
         transport: &transport,
-        placement: arguments.placement(),
+        placement: program.placement(),
         exports: &exports,
         folder: std::env::current_dir()?,
         is_everywhere: false,
@@ -55,7 +60,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         }
     };
     if let (Some(recording), Some(file)) = (recording, &arguments.trace) {
-        trace::write(&recording, &fleet, &arguments.program, file)?;
+        trace::write(&recording, &fleet, &program.program, file)?;
     }
     Ok(exit_code(exit))
 }

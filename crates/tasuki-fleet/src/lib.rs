@@ -6,9 +6,6 @@
 //! this process, by Ctrl-C for instance, unless it is [`Task::lasting`]. Callers that talk with a command
 //! while it runs get the command itself ([`Fleet::command`]) and connect its streams, or have [`Agents`] do
 //! so on all hosts at once.
-//!
-//! A resident daemon will be a further variant of [`Fleet`]: callers use its methods and need not know the
-//! variant.
 
 mod agents;
 mod answer;

@@ -3,7 +3,8 @@
 //!
 //! [`Finder`] finds a program's MPI, [`choose`] its transport, [`facts`] what there is to know of the hosts.
 //! A [`JobRequest`] becomes the launcher's command ([`JobRequest::prepare`]), which [`PreparedJob::run`]
-//! runs.
+//! runs. For the resident runtime a [`WorkRequest`] becomes what its daemons need to start the ranks
+//! themselves.
 #![forbid(unsafe_code)]
 
 mod child;
@@ -13,10 +14,12 @@ mod facts;
 mod finder;
 mod names;
 mod prepare;
+mod process;
 mod setup;
 mod trace;
 mod transport;
 mod version;
+mod work;
 
 pub use deploy::{copy_to_all, lacking};
 pub use error::RunError;
@@ -26,3 +29,4 @@ pub use prepare::{JobRequest, KeyAdvice, PreparedJob, add_key, job_of, key_advic
 pub use setup::{FACTS_COMMAND, JobFacts, OTHER_FILE, Readiness, is_same_cabling, ready_cluster};
 pub use trace::{PARTS_COMMAND, Recording, TraceError, give_parts};
 pub use transport::{Choice, Wanted, choose, choose_from, own_provider};
+pub use work::{Prepared, Resident, WorkRequest};

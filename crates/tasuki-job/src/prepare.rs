@@ -274,7 +274,7 @@ pub fn shared_paths(mpi: &Mpi, detected: &Detected, transport: &Transport) -> Ve
 }
 
 /// Variables from `NAME=VALUE`, or from `NAME` with this process's value.
-fn exports(given: &[String]) -> Result<Vec<(OsString, OsString)>, RunError> {
+pub(crate) fn exports(given: &[String]) -> Result<Vec<(OsString, OsString)>, RunError> {
     let export = |text: &String| match text.split_once('=') {
         Some((name, value)) => Ok((name.into(), value.into())),
         None => match std::env::var_os(text) {

@@ -7,6 +7,7 @@ pub use show::{Form, reports};
 
 use crate::{
     args::{ApplyArgs, HostsArgs, OnOff, StateArgs},
+    daemon,
     failure::Failure,
     fleet,
     terminal::progress_bar,
@@ -32,6 +33,11 @@ pub fn apply(arguments: &ApplyArgs) -> Result<ExitCode, Failure> {
     let mode = mode(&arguments.hosts, arguments.dry_run);
     let reports = run(arguments, mode)?;
     show::reports(&reports, "changed", mode, form(&arguments.hosts, arguments.full))?;
+    let is_well = reports.iter().all(|report| report.problems.is_empty());
+    if arguments.runtime && mode == Mode::Change && is_well {
+        let fleet = fleet_of(arguments.cluster.as_deref(), &arguments.hosts)?;
+        daemon::start_all(&fleet.ok_or_else(|| Failure::new("name a cluster file or a --lab"))?)?;
+    }
     Ok(code(&reports))
 }
 

@@ -55,6 +55,7 @@ pub struct HostsArgs {
   sudo tasuki apply cluster.toml             # all hosts of the file, over ssh as root (or --sudo)
   sudo tasuki apply cluster.toml --here      # this machine alone
   sudo tasuki apply cluster.toml --persist   # and again at every start of the machines
+  sudo tasuki apply cluster.toml --runtime   # and start the daemons that run jobs
   tasuki lab up --shape ring:5 --name ring --bare && tasuki apply --lab ring
 
 All hosts are checked before the first is changed: one that does not answer, lacks an interface or refuses
@@ -85,6 +86,10 @@ pub struct ApplyArgs {
     /// the file
     #[arg(long)]
     pub no_watch: bool,
+    /// Start the resident runtime on all hosts, for `tasuki submit` and `tasuki run --resident`: every host
+    /// gets a key, over ssh, by which the hosts of this cluster know each other
+    #[arg(long, conflicts_with_all = ["local", "host", "dry_run"])]
+    pub runtime: bool,
     /// Told by the unit that `tasuki watch` has one of its own
     #[arg(long, hide = true)]
     pub watch_by_unit: bool,

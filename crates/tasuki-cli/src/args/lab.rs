@@ -119,6 +119,9 @@ pub struct LabUp {
     /// --lab`
     #[arg(long)]
     pub bare: bool,
+    /// Start the resident runtime on all hosts, for `tasuki submit` and `tasuki run --resident`
+    #[arg(long, conflicts_with = "bare")]
+    pub runtime: bool,
     /// Seed of the faults' random numbers
     #[arg(long, default_value_t = 1)]
     pub seed: u32,

@@ -11,6 +11,7 @@ mod drain;
 mod help;
 mod info;
 mod install;
+mod jobs;
 mod lab;
 mod overwrite;
 mod rate;
@@ -37,12 +38,13 @@ pub use self::discover::DiscoverArgs;
 pub use self::drain::{BenchDrain, BenchRates, Packets};
 pub use self::info::InfoArgs;
 pub use self::install::{InstallArgs, SshArgs};
+pub use self::jobs::{AttachArgs, ChangeArgs, DaemonArgs, HostsListArgs, JobsArgs, SubmitArgs};
 pub use self::lab::{FaultArgs, LabCommand, LabUp};
 pub use self::overwrite::Overwrite;
 pub use self::rate::rate;
 pub use self::receivers::ReceiversArgs;
 pub use self::remote::RemoteArgs;
-pub use self::run::{EnvArgs, RunArgs};
+pub use self::run::{EnvArgs, ProgramArgs, RunArgs};
 pub use self::simulate::{Rhinet2Args, SimulateArgs};
 pub use self::stats::{DoctorArgs, StatsArgs};
 pub use self::stripe::{BenchCross, BenchStripe};
@@ -143,6 +145,25 @@ pub enum Command {
     Demo(DemoArgs),
     /// Run an unmodified MPI program on a cluster: its own launcher, its own libmpi
     Run(Box<RunArgs>),
+    /// Queue a job for the hosts' resident runtime, and print its number
+    Submit(Box<SubmitArgs>),
+    /// Which jobs wait, run and are held, and why they wait
+    Jobs(JobsArgs),
+    /// The output of a job, until it is over, and its exit code
+    Attach(AttachArgs),
+    /// End jobs
+    Cancel(ChangeArgs),
+    /// Keep jobs from starting, or freeze those that run
+    Hold(ChangeArgs),
+    /// Let held jobs go on
+    Resume(ChangeArgs),
+    /// Which hosts take part in the resident runtime, and what runs on them
+    Hosts(HostsListArgs),
+    /// The resident runtime of one host: what `apply --runtime` starts on every host
+    Daemon(DaemonArgs),
+    /// Starts and watches the ranks of one job on this host
+    #[command(hide = true)]
+    Shepherd,
     /// Print what plain mpirun or srun needs to use the cables
     Env(EnvArgs),
     /// Measure: raw limits and MPIs, side by side

@@ -25,33 +25,24 @@ pub enum By {
   tasuki run -n 4 --trace a.trace ./a.out    # and then: tasuki topo simulate ring:4 --trace a.trace
   tasuki run -n 4 --cluster cluster.toml --copy --files input.dat ./a.out input.dat
                                              # hosts need not have program and files; they go with the job
+  tasuki run -n 4 --resident ./a.out         # ranks started by the hosts' daemons, without ssh
 
 Variables TASUKI_* and FI_LOG_* of this shell reach all ranks, others with --export. While it runs, `tasuki
 stats --watch` shows what each rail carries; `tasuki doctor ./a.out` says beforehand what would be used, and
 why.")]
 pub struct RunArgs {
-    /// Number of ranks
-    #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..))]
-    pub ranks: u32,
-    /// Run in this lab; none: the only one that is up, or this machine alone if none is
-    #[arg(long, conflicts_with = "cluster")]
-    pub lab: Option<String>,
+    #[command(flatten)]
+    pub program: ProgramArgs,
     /// Run on the real machines of this cluster file, this one among them, over ssh
-    #[arg(long)]
+    #[arg(long, conflicts_with = "lab")]
     pub cluster: Option<PathBuf>,
-    /// Use this MPI instead of the one that the program is linked with: openmpi-5.0, mpich-4.3, intel, or a
-    /// prefix
-    #[arg(long)]
-    pub mpi: Option<String>,
-    /// What carries the messages; none: Tasuki if it is built and the MPI can load it, else TCP
-    #[arg(long, value_enum)]
-    pub transport: Option<Wanted>,
-    /// Which hosts are filled first
-    #[arg(long, value_enum, default_value = "node")]
-    pub by: By,
-    /// Pass a variable to all ranks: NAME, or NAME=VALUE
-    #[arg(short = 'x', long)]
-    pub export: Vec<String>,
+    /// Have the daemons of the hosts start the ranks (MPICH, Intel MPI, programs without MPI), in turn with
+    /// other jobs
+    #[arg(long, conflicts_with_all = ["cluster", "dry_run", "copy", "trace"])]
+    pub resident: bool,
+    /// With --resident: begin every line with the rank that wrote it
+    #[arg(long, requires = "resident")]
+    pub label: bool,
     /// Send the program, and libraries of it that hosts lack, to all hosts over the rails. Ranks run in a
     /// folder made for the job, which is removed when it ends
     #[arg(long, conflicts_with = "dry_run")]
@@ -69,12 +60,36 @@ pub struct RunArgs {
     pub trace: Option<PathBuf>,
     #[command(flatten)]
     pub overwrite: Overwrite,
+}
+
+/// A program, and how its ranks are to run.
+#[derive(Debug, Args)]
+pub struct ProgramArgs {
+    /// Number of ranks
+    #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..))]
+    pub ranks: u32,
+    /// Run in this lab; none: the only one that is up
+    #[arg(long)]
+    pub lab: Option<String>,
+    /// Use this MPI instead of the one that the program is linked with: openmpi-5.0, mpich-4.3, intel, or a
+    /// prefix
+    #[arg(long)]
+    pub mpi: Option<String>,
+    /// What carries the messages; none: Tasuki if it is built and the MPI can load it, else TCP
+    #[arg(long, value_enum)]
+    pub transport: Option<Wanted>,
+    /// Which hosts are filled first
+    #[arg(long, value_enum, default_value = "node")]
+    pub by: By,
+    /// Pass a variable to all ranks: NAME, or NAME=VALUE
+    #[arg(short = 'x', long)]
+    pub export: Vec<String>,
     /// Program and arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     pub program: Vec<OsString>,
 }
 
-impl RunArgs {
+impl ProgramArgs {
     /// The order in which hosts are filled.
     pub fn placement(&self) -> Placement {
         match self.by {

@@ -3,6 +3,7 @@
 
 pub mod dump;
 pub mod guests;
+pub mod jobs;
 pub mod killed;
 pub mod lanes;
 pub mod machines;

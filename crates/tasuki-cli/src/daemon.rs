@@ -1,0 +1,68 @@
+//! `tasuki daemon`: the resident runtime's part on this host.
+
+use crate::{
+    args::DaemonArgs,
+    failure::Failure,
+    jobs::VERSION,
+    terminal::{counted, print_json},
+};
+use std::{io::Read, path::PathBuf, process::ExitCode};
+use tasuki_apply::{RUNTIME_FOLDER, cluster_checksum, state_folder};
+use tasuki_fleet::Fleet;
+use tasuki_host::daemon;
+use tasuki_runtime::{Bundle, StartError, note, run as serve, start_again, start_local};
+
+/// Runs the command.
+pub fn run(arguments: &DaemonArgs) -> Result<ExitCode, Failure> {
+    if arguments.status {
+        return status(arguments.json);
+    }
+    let folder = folder(arguments);
+    if arguments.install {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text)?;
+        start_local(&Bundle::parse(&text)?, &folder)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if arguments.start {
+        start_again(&folder)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if arguments.background {
+        daemon::leave_terminal();
+    }
+    serve(&folder, VERSION, || match arguments.background {
+        true => daemon::report_ready(),
+        false => eprintln!("tasukid runs; Ctrl-C ends it, and with it what jobs have on this host"),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Starts the daemons of all hosts of a fleet, with new keys, unless all run as they should.
+pub fn start_all(fleet: &Fleet) -> Result<(), Failure> {
+    let cluster = fleet.cluster().ok_or(StartError::NoCluster)?;
+    let hosts = counted(fleet.len(), "host", "s");
+    match tasuki_runtime::start_all(fleet, cluster_checksum(cluster), VERSION)? {
+        true => eprintln!("tasukid runs on {hosts}; `tasuki hosts` shows them"),
+        false => eprintln!("tasukid ran already on {hosts}, and goes on"),
+    }
+    Ok(())
+}
+
+fn folder(arguments: &DaemonArgs) -> PathBuf {
+    arguments.state_dir.clone().unwrap_or_else(|| state_folder(None).join(RUNTIME_FOLDER))
+}
+
+fn status(json: bool) -> Result<ExitCode, Failure> {
+    let note = note();
+    if json {
+        print_json(&note.iter().collect::<Vec<_>>())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Some(note) = note else {
+        eprintln!("tasuki: no tasukid runs on this machine; `tasuki apply --runtime FILE` starts it");
+        return Ok(ExitCode::FAILURE);
+    };
+    println!("tasukid runs as process {}, for host {}, version {}", note.pid, note.host, note.version);
+    Ok(ExitCode::SUCCESS)
+}

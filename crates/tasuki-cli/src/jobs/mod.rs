@@ -1,0 +1,94 @@
+//! `tasuki submit`, `jobs`, `attach`, `cancel`, `hold`, `resume` and `hosts`: commands to the daemon of this
+//! host, or of the first host of a lab.
+
+mod follow;
+mod lab;
+mod show;
+mod submit;
+
+pub use submit::{run, submit};
+
+use crate::{
+    args::{AttachArgs, ChangeArgs, HostsListArgs, JobsArgs},
+    failure::Failure,
+};
+use lab::in_lab;
+use std::process::ExitCode;
+use tasuki_control::{JobId, Reply, Request};
+use tasuki_runtime::Client;
+
+/// What daemons and commands of this build call their version.
+pub const VERSION: &str = env!("BUILT_VERSION");
+
+fn connect() -> Result<Client, Failure> {
+    Ok(Client::connect(VERSION)?)
+}
+
+/// The failure for an answer of another kind than the question was.
+fn odd(reply: &Reply) -> Failure {
+    Failure::new(format!("the tasukid of this host answered oddly: {reply:?}"))
+}
+
+/// Lists jobs.
+pub fn jobs(arguments: &JobsArgs) -> Result<ExitCode, Failure> {
+    if let Some(code) = in_lab(arguments.lab.as_deref(), &[])? {
+        return Ok(code);
+    }
+    match connect()?.ask(&Request::Jobs { history: arguments.history })? {
+        Reply::Jobs(jobs) => show::jobs(&jobs, arguments.json)?,
+        other => return Err(odd(&other)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Lists hosts.
+pub fn hosts(arguments: &HostsListArgs) -> Result<ExitCode, Failure> {
+    if let Some(code) = in_lab(arguments.lab.as_deref(), &[])? {
+        return Ok(code);
+    }
+    match connect()?.ask(&Request::Hosts)? {
+        Reply::Hosts { head, hosts, .. } => show::hosts(&head, &hosts, arguments.json),
+        other => Err(odd(&other)),
+    }
+}
+
+/// Prints a job's output until it is over.
+pub fn attach(arguments: &AttachArgs) -> Result<ExitCode, Failure> {
+    if let Some(code) = in_lab(arguments.lab.as_deref(), &[])? {
+        return Ok(code);
+    }
+    follow::follow(&mut connect()?, arguments.job, arguments.label)
+}
+
+/// Ends jobs.
+pub fn cancel(arguments: &ChangeArgs) -> Result<ExitCode, Failure> {
+    change(arguments, |job| Request::Cancel { job })
+}
+
+/// Holds jobs.
+pub fn hold(arguments: &ChangeArgs) -> Result<ExitCode, Failure> {
+    change(arguments, |job| Request::Hold { job })
+}
+
+/// Lets held jobs go on.
+pub fn resume(arguments: &ChangeArgs) -> Result<ExitCode, Failure> {
+    change(arguments, |job| Request::Resume { job })
+}
+
+/// Asks the same for several jobs. All are tried; the failures are told together.
+fn change(arguments: &ChangeArgs, request: impl Fn(JobId) -> Request) -> Result<ExitCode, Failure> {
+    if let Some(code) = in_lab(arguments.lab.as_deref(), &[])? {
+        return Ok(code);
+    }
+    let mut client = connect()?;
+    let mut refused = Vec::new();
+    for job in &arguments.jobs {
+        match client.ask(&request(*job)) {
+            Ok(Reply::Done) => {}
+            Ok(other) => return Err(odd(&other)),
+            Err(tasuki_runtime::RuntimeError::Refused(why)) => refused.push(why),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if refused.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(Failure::new(refused.join("\n"))) }
+}

@@ -1,0 +1,22 @@
+//! What daemons of a cluster, and the commands of its users, say to each other: messages, frames, versions
+//! and limits. Pure: bytes in, values out.
+//!
+//! - A connection begins with a [`Hello`] in both directions, which every version understands. Ends of
+//!   different versions part with each other's version in hand.
+//! - Then come frames ([`write`], [`Frames`]): four bytes of length, little endian, and a message in the
+//!   encoding of the crate `postcard`. A frame has at most [`FRAME_MAX`] bytes.
+//! - A command sends [`Request`]s to the daemon of its host and gets a [`Reply`] to each. A daemon sends
+//!   [`Report`]s to the daemon that keeps the queue, and gets [`Order`]s from it.
+#![forbid(unsafe_code)]
+
+mod frame;
+mod hello;
+mod job;
+mod order;
+mod request;
+
+pub use frame::{FRAME_MAX, FrameError, Frames, write};
+pub use hello::{Hello, HelloError, PROTOCOL};
+pub use job::{Bytes, Exit, HostView, JobId, JobView, Kind, Limit, Part, Presence, Spread, State, Work};
+pub use order::{Fence, Order, Report, Start};
+pub use request::{INPUT_MAX, Record, Reply, Request, SessionId, Stream, User};

@@ -1,0 +1,178 @@
+//! What the daemon that keeps the queue and the other daemons say to each other.
+
+use crate::{Exit, JobId, Part, Record, Reply, Request, SessionId, User, Work};
+use serde::{Deserialize, Serialize};
+
+/// What ranks have put for each other until a fence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fence {
+    /// The group of ranks that meet.
+    pub group: String,
+    /// Names and values.
+    pub puts: Vec<(String, String)>,
+}
+
+/// A host's part of a job, to be started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Start {
+    /// The job.
+    pub job: JobId,
+    /// Name of the user whose job it is.
+    pub user: String,
+    /// What is to be run.
+    pub work: Work,
+    /// All hosts of the job with their ranks.
+    pub parts: Vec<Part>,
+}
+
+/// What the daemon that keeps the queue tells another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Order {
+    /// The connection works.
+    Beat,
+    /// The answer to a command's request.
+    Answer {
+        /// The command.
+        session: SessionId,
+        /// The answer.
+        reply: Reply,
+    },
+    /// Start ranks.
+    Start(Box<Start>),
+    /// All ranks of all hosts have reached a fence.
+    Fenced {
+        /// The job.
+        job: JobId,
+        /// What all have put.
+        fence: Fence,
+    },
+    /// Standard input for rank 0, which is on this host. Empty: its end.
+    Input {
+        /// The job.
+        job: JobId,
+        /// The bytes.
+        bytes: crate::Bytes,
+    },
+    /// Freeze the job's ranks.
+    Freeze {
+        /// The job.
+        job: JobId,
+    },
+    /// Thaw the job's ranks.
+    Thaw {
+        /// The job.
+        job: JobId,
+    },
+    /// End the job's ranks.
+    End {
+        /// The job.
+        job: JobId,
+    },
+}
+
+/// What a daemon tells the one that keeps the queue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Report {
+    /// The connection works.
+    Beat,
+    /// What the host is; the first report of a connection.
+    Present {
+        /// Cores that ranks may use.
+        cores: u32,
+    },
+    /// A command asks something.
+    Request {
+        /// The command.
+        session: SessionId,
+        /// Its user.
+        user: User,
+        /// What it asks.
+        request: Request,
+    },
+    /// A command has gone.
+    Gone {
+        /// The command.
+        session: SessionId,
+    },
+    /// All ranks of this host have reached a fence.
+    Fence {
+        /// The job.
+        job: JobId,
+        /// What they have put.
+        fence: Fence,
+    },
+    /// A rank will never come to a fence: it ended before MPI_Init or after MPI_Finalize.
+    Absent {
+        /// The job.
+        job: JobId,
+        /// The rank.
+        rank: u32,
+    },
+    /// Ranks have written something.
+    Output {
+        /// The job.
+        job: JobId,
+        /// What they wrote.
+        records: Vec<Record>,
+    },
+    /// Rank 0 has read from its standard input.
+    InputTaken {
+        /// The job.
+        job: JobId,
+        /// Bytes since the report before.
+        bytes: u64,
+    },
+    /// Rank 0 reads no more from its standard input.
+    InputClosed {
+        /// The job.
+        job: JobId,
+    },
+    /// A rank has ended.
+    Exited {
+        /// The job.
+        job: JobId,
+        /// The rank.
+        rank: u32,
+        /// How.
+        exit: Exit,
+    },
+    /// The job cannot go on.
+    Broken {
+        /// The job.
+        job: JobId,
+        /// Why.
+        why: String,
+        /// The exit code that follows, where there is one: of MPI_Abort.
+        code: Option<i32>,
+    },
+    /// No process of the job is left on this host.
+    Left {
+        /// The job.
+        job: JobId,
+    },
+}
+
+impl Report {
+    /// A report with something of everything, for tests.
+    #[doc(hidden)]
+    pub fn sample() -> Self {
+        let word = |text: &str| crate::Bytes::from(text.as_bytes());
+        Report::Request {
+            session: 7,
+            user: User { name: "anna".into(), is_root: false },
+            request: Request::Submit(Box::new(Work {
+                ranks: 2,
+                argv: vec![word("/bin/true"), word("x")],
+                env: vec![(word("A"), word("b"))],
+                folder: word("/"),
+                umask: 0o22,
+                limits: vec![crate::Limit { resource: 7, soft: 1024, hard: 4096 }],
+                kind: crate::Kind::Pmi1,
+                mpi: Some("mpich-5.0".into()),
+                spread: crate::Spread::ByNode,
+                over_tasuki: true,
+                attended: false,
+            })),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! What goes into the queue and comes out of it.
+
+use tasuki_control::{JobId, JobView, Order, SessionId, Work};
+
+/// A host, by its place in the cluster.
+pub type HostIndex = usize;
+
+/// A command, by the host that it runs on and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Client {
+    /// The host.
+    pub host: HostIndex,
+    /// Its number there.
+    pub session: SessionId,
+}
+
+/// What is to be done, in this order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Write down what is known of a job, so that it outlives this process. What comes after it waits for
+    /// that.
+    Save(JobId),
+    /// Tell a host.
+    Tell(HostIndex, Order),
+    /// The job is over: tell those who follow it.
+    Over(JobId),
+}
+
+/// A job as it was written down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saved {
+    /// What is known of it.
+    pub view: JobView,
+    /// What is to be run, if it was not over.
+    pub work: Option<Work>,
+}

@@ -1,0 +1,44 @@
+//! How jobs end.
+
+use crate::{Action, HostIndex, entry::Verdict, queue::Queue};
+use tasuki_control::{JobId, Order, State};
+
+impl Queue {
+    /// Ends a job because something on the host that keeps the queue fails.
+    pub fn fail(&mut self, now: u64, job: JobId, reason: String) {
+        self.end(now, job, State::Failed, 1, reason);
+    }
+
+    /// Ends a job that is not over: at once if it has not begun, otherwise when nothing of it is left. What
+    /// was known before of how it ends stays.
+    pub(crate) fn end(&mut self, now: u64, job: JobId, state: State, exit: i32, reason: String) {
+        let Some(entry) = self.jobs.get_mut(&job) else { return };
+        if entry.view.state.is_over() {
+            return;
+        }
+        entry.verdict.get_or_insert(Verdict { state, exit, reason });
+        if !std::mem::replace(&mut entry.ending, true) {
+            let tell = |host: &HostIndex| Action::Tell(*host, Order::End { job });
+            self.actions.extend(entry.left.iter().map(tell));
+        }
+        self.settle(now, job);
+    }
+
+    /// Ends a job of which nothing is left.
+    pub(crate) fn settle(&mut self, now: u64, job: JobId) {
+        let Some(entry) = self.jobs.get_mut(&job) else { return };
+        let is_waited_for = !entry.left.is_empty() || (!entry.has_begun() && entry.verdict.is_none());
+        if is_waited_for || entry.view.state.is_over() {
+            return;
+        }
+        let verdict = entry.verdict.take();
+        entry.view.state = verdict.as_ref().map_or(State::Done, |verdict| verdict.state);
+        entry.view.exit = Some(verdict.as_ref().map_or(0, |verdict| verdict.exit));
+        entry.view.reason = verdict.map(|verdict| verdict.reason);
+        entry.view.ended = Some(now);
+        entry.work = None;
+        entry.attended = None;
+        self.actions.extend([Action::Save(job), Action::Over(job)]);
+        self.advance(now);
+    }
+}

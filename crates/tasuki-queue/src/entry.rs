@@ -1,0 +1,92 @@
+//! A job in the queue.
+
+use crate::{Client, HostIndex};
+use std::collections::BTreeSet;
+use tasuki_control::{JobView, Kind, Part, State, User, Work};
+
+/// How a job that runs is going to end.
+#[derive(Clone, Debug)]
+pub(crate) struct Verdict {
+    pub state: State,
+    pub exit: i32,
+    pub reason: String,
+}
+
+/// A job in the queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub view: JobView,
+    /// What is to be run, until it is over.
+    pub work: Option<Work>,
+    /// The command whose end ends the job.
+    pub attended: Option<Client>,
+    /// Hosts that have ranks, in the order of the view's parts.
+    pub hosts: Vec<HostIndex>,
+    /// Hosts on which processes of it may be left.
+    pub left: BTreeSet<HostIndex>,
+    /// Ranks that have ended.
+    pub ended: BTreeSet<u32>,
+    /// How it is going to end, if that is known. A job without an MPI goes on although it is.
+    pub verdict: Option<Verdict>,
+    /// Whether its hosts were told to end it.
+    pub ending: bool,
+}
+
+impl Entry {
+    pub fn new(id: u64, now: u64, user: &User, work: Work, attended: Option<Client>) -> Self {
+        let view = JobView {
+            id,
+            state: State::Waiting,
+            user: user.name.clone(),
+            ranks: work.ranks,
+            command: work.command(),
+            mpi: work.mpi.clone(),
+            parts: Vec::new(),
+            submitted: now,
+            begun: None,
+            ended: None,
+            exit: None,
+            reason: None,
+        };
+        Self::of(view, Some(work), attended)
+    }
+
+    pub fn of(view: JobView, work: Option<Work>, attended: Option<Client>) -> Self {
+        Self {
+            view,
+            work,
+            attended,
+            hosts: Vec::new(),
+            left: BTreeSet::new(),
+            ended: BTreeSet::new(),
+            verdict: None,
+            ending: false,
+        }
+    }
+
+    /// Whether its ranks were started.
+    pub fn has_begun(&self) -> bool {
+        !self.hosts.is_empty()
+    }
+
+    /// Whether it waits for its turn.
+    pub fn is_waiting(&self) -> bool {
+        self.view.state == State::Waiting
+    }
+
+    /// Whether its ranks need each other.
+    pub fn is_parallel(&self) -> bool {
+        self.work.as_ref().is_some_and(|work| work.kind != Kind::Plain)
+    }
+
+    /// Its part on a host.
+    pub fn part(&self, host: HostIndex) -> Option<&Part> {
+        let at = self.hosts.iter().position(|one| *one == host)?;
+        self.view.parts.get(at)
+    }
+
+    /// Ranks that hold slots of a host.
+    pub fn ranks_on(&self, host: HostIndex) -> u32 {
+        if self.view.state.is_over() { 0 } else { self.part(host).map_or(0, |part| part.ranks.len() as u32) }
+    }
+}

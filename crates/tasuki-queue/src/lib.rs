@@ -1,0 +1,21 @@
+//! The queue of a cluster's jobs: which job waits, runs or is held, where its ranks run, and which user may
+//! do what with it. Pure: events and times go in, [`Action`]s come out, so that tests replay any order of
+//! events.
+//!
+//! Jobs begin in the order of their numbers. A job takes one slot per rank; one that has more ranks than the
+//! cluster has slots takes all of them. A job that is held while it runs keeps its slots.
+#![forbid(unsafe_code)]
+
+mod action;
+mod change;
+mod ending;
+mod entry;
+mod error;
+mod hosts;
+mod place;
+mod progress;
+mod queue;
+
+pub use action::{Action, Client, HostIndex, Saved};
+pub use error::Refusal;
+pub use queue::Queue;

@@ -1,0 +1,187 @@
+//! Any order of events: hosts come and go, users submit, cancel, hold and resume, ranks end. No host ever
+//! gets more than its slots, every job ends once, and nothing is left on a host that is not told to end it.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use tasuki_control::{Bytes, Exit, Kind, Order, Presence, Spread, State, User, Work};
+use tasuki_queue::{Action, Client, Queue};
+use tasuki_random::Random;
+use tasuki_testkit::replay::Replay;
+
+/// A host with its daemon, as far as the queue sees them.
+#[derive(Default)]
+struct Host {
+    is_up: bool,
+    orders: VecDeque<Order>,
+    /// Ranks of each job that run.
+    jobs: BTreeMap<u64, BTreeSet<u32>>,
+    ending: BTreeSet<u64>,
+}
+
+struct World {
+    queue: Queue,
+    hosts: Vec<Host>,
+    slots: Vec<u32>,
+    over: BTreeSet<u64>,
+    now: u64,
+}
+
+impl World {
+    fn new(random: &mut Random) -> Self {
+        let slots: Vec<u32> = (0..1 + random.below(4)).map(|_| 1 + random.below(3) as u32).collect();
+        let named = slots.iter().enumerate().map(|(at, slots)| (format!("n{at}"), Some(*slots)));
+        let hosts = slots.iter().map(|_| Host::default()).collect();
+        Self { queue: Queue::new(named), hosts, slots, over: BTreeSet::new(), now: 0 }
+    }
+
+    fn act(&mut self) {
+        while let Some(action) = self.queue.poll_action() {
+            match action {
+                Action::Tell(host, order) => {
+                    let to = &mut self.hosts[host];
+                    assert!(to.is_up || !matches!(order, Order::Start(_)), "a lost host is told to start");
+                    if to.is_up {
+                        to.orders.push_back(order);
+                    }
+                }
+                Action::Over(job) => assert!(self.over.insert(job), "job {job} ended twice"),
+                Action::Save(_) => {}
+            }
+        }
+        let total: u32 = self.slots.iter().sum();
+        for (view, slots) in self.queue.host_views().iter().zip(&self.slots) {
+            assert!(view.used <= *slots);
+            let ranks = |job: &u64| self.queue.view(*job).map_or(0, |view| view.ranks);
+            assert!(view.jobs.len() as u32 <= *slots, "{view:?}");
+            assert!(view.jobs.len() < 2 || view.jobs.iter().all(|job| ranks(job) < total), "{view:?}");
+        }
+    }
+
+    fn obey(&mut self, at: usize) {
+        let Some(order) = self.hosts[at].orders.pop_front() else { return };
+        match order {
+            Order::Start(start) => {
+                let own = start.parts.iter().find(|part| part.host == format!("n{at}")).expect("a part");
+                self.hosts[at].jobs.insert(start.job, own.ranks.iter().copied().collect());
+            }
+            Order::End { job } => {
+                if self.hosts[at].jobs.contains_key(&job) {
+                    self.hosts[at].ending.insert(job);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A rank ends, or a host that has no rank of a job any more says so.
+    fn run(&mut self, at: usize, random: &mut Random) {
+        let Host { jobs, ending, .. } = &mut self.hosts[at];
+        let Some((&job, ranks)) = jobs.iter_mut().next() else { return };
+        let is_ending = ending.contains(&job);
+        match ranks.pop_first() {
+            Some(rank) => {
+                let failing = if is_ending { Exit::Signal(9) } else { Exit::Code(3) };
+                let exit = if is_ending || random.below(20) == 0 { failing } else { Exit::Code(0) };
+                self.queue.rank_ended(self.now, at, job, rank, exit);
+            }
+            None => {
+                self.hosts[at].jobs.remove(&job);
+                self.hosts[at].ending.remove(&job);
+                self.queue.left(self.now, at, job);
+            }
+        }
+    }
+
+    fn lose(&mut self, at: usize) {
+        let why = "it was unplugged".to_owned();
+        self.queue.host_lost(self.now, at, Presence::Lost(why));
+        self.hosts[at] = Host::default();
+    }
+
+    fn step(&mut self, random: &mut Random) {
+        self.now += 1;
+        let at = random.index(self.hosts.len());
+        let name = random.pick(&["anna", "ben", "root"]);
+        let user = User { name: name.into(), is_root: name == "root" };
+        let job = 1 + random.below(30);
+        match random.below(16) {
+            0 if self.hosts[at].is_up && random.below(8) == 0 => self.lose(at),
+            0 | 1 if !self.hosts[at].is_up => {
+                self.hosts[at].is_up = true;
+                self.queue.host_up(self.now, at, 9);
+            }
+            2 => {
+                let client = Client { host: at, session: random.below(4) };
+                // One user may not have more jobs that wait.
+                let _ = self.queue.submit(self.now, &user, work(random), client);
+            }
+            3 => drop(self.queue.cancel(self.now, &user, job)),
+            4 => drop(self.queue.hold(self.now, &user, job)),
+            5 => drop(self.queue.resume(self.now, &user, job)),
+            6 => self.queue.client_gone(self.now, Client { host: at, session: random.below(4) }),
+            7..=10 => self.obey(at),
+            _ => self.run(at, random),
+        }
+        self.act();
+    }
+
+    /// All hosts come back, nothing is held, and all jobs may end.
+    fn settle(&mut self, random: &mut Random) {
+        let root = User { name: "root".into(), is_root: true };
+        for at in 0..self.hosts.len() {
+            if !std::mem::replace(&mut self.hosts[at].is_up, true) {
+                self.queue.host_up(self.now, at, 9);
+            }
+        }
+        for view in self.queue.views(false) {
+            if view.state == State::Held {
+                // It may be in the course of ending.
+                let _ = self.queue.resume(self.now, &root, view.id);
+            }
+        }
+        for _ in 0..100_000 {
+            self.act();
+            if self.queue.views(false).is_empty() {
+                break;
+            }
+            (0..self.hosts.len()).for_each(|at| {
+                self.obey(at);
+                self.run(at, random);
+            });
+        }
+        for view in self.queue.views(true) {
+            assert!(view.state.is_over() && self.over.contains(&view.id), "{view:?}");
+            assert!(view.exit.is_some() && view.ended.is_some(), "{view:?}");
+            assert_eq!(view.state == State::Done, view.exit == Some(0), "{view:?}");
+        }
+        self.hosts.iter().for_each(|host| assert!(host.jobs.is_empty(), "something is left"));
+    }
+}
+
+fn work(random: &mut Random) -> Work {
+    Work {
+        ranks: 1 + random.below(6) as u32,
+        argv: vec![Bytes::from(&b"/bin/true"[..])],
+        env: Vec::new(),
+        folder: Bytes::from(&b"/"[..]),
+        umask: 0,
+        limits: Vec::new(),
+        kind: if random.below(2) == 0 { Kind::Plain } else { Kind::Pmi1 },
+        mpi: None,
+        spread: if random.below(2) == 0 { Spread::ByNode } else { Spread::BySlot },
+        over_tasuki: false,
+        attended: random.below(4) == 0,
+    }
+}
+
+#[test]
+fn any_order_of_events() {
+    let command = "cargo test --release -p tasuki-queue --test random";
+    Replay { variable: "TASUKI_SEED", command }.each(400, |seed| {
+        let mut random = Random::new(seed);
+        let mut world = World::new(&mut random);
+        for _ in 0..400 {
+            world.step(&mut random);
+        }
+        world.settle(&mut random);
+    });
+}

@@ -1,0 +1,77 @@
+//! A command's connection to the daemon of its host.
+
+use crate::{RuntimeError, sessions::SOCKET};
+use std::{
+    io::{ErrorKind, Read, Write},
+    os::unix::net::UnixStream,
+    path::Path,
+};
+use tasuki_control::{Frames, Hello, Reply, Request};
+
+/// A command's connection to the daemon of its host.
+pub struct Client {
+    socket: UnixStream,
+    frames: Frames,
+}
+
+impl Client {
+    /// Connects a command of this version.
+    ///
+    /// # Errors
+    /// If no daemon runs on this host, or one of another version.
+    pub fn connect(version: &str) -> Result<Self, RuntimeError> {
+        let socket = UnixStream::connect(SOCKET).map_err(|error| match error.kind() {
+            ErrorKind::NotFound | ErrorKind::ConnectionRefused => RuntimeError::NoDaemon(SOCKET.into()),
+            _ => error.into(),
+        })?;
+        let own = Hello::of(version);
+        let mut client = Self { socket, frames: Frames::default() };
+        client.socket.write_all(&own.to_bytes())?;
+        loop {
+            if let Some((hello, length)) = Hello::read(client.frames.rest())? {
+                client.frames.skip(length);
+                return match hello.is_same(&own) {
+                    true => Ok(client),
+                    false => Err(RuntimeError::Version { daemon: hello.version, own: own.version }),
+                };
+            }
+            client.read()?;
+        }
+    }
+
+    fn read(&mut self) -> Result<(), RuntimeError> {
+        let mut bytes = [0; 64 << 10];
+        match self.socket.read(&mut bytes) {
+            Ok(0) => Err(RuntimeError::Ended),
+            Ok(length) => {
+                self.frames.feed(&bytes[..length]);
+                Ok(())
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => Err(RuntimeError::Ended),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Asks something, and waits for the answer.
+    ///
+    /// # Errors
+    /// If the daemon refuses or ends.
+    pub fn ask(&mut self, request: &Request) -> Result<Reply, RuntimeError> {
+        let mut bytes = Vec::new();
+        tasuki_control::write(request, &mut bytes)?;
+        self.socket.write_all(&bytes).map_err(|_| RuntimeError::Ended)?;
+        loop {
+            match self.frames.take()? {
+                Some(Reply::Refused(why)) => return Err(RuntimeError::Refused(why)),
+                Some(reply) => return Ok(reply),
+                None => self.read()?,
+            }
+        }
+    }
+}
+
+/// Whether a daemon seems to run on this host.
+pub fn is_here() -> bool {
+    Path::new(SOCKET).exists()
+}

@@ -1,0 +1,298 @@
+//! `tasukid`: one thread that waits for commands, for other hosts and for shepherds, and for no one of them
+//! alone.
+
+use crate::{
+    Bundle, DaemonNote, RuntimeError,
+    cores::cores,
+    head::Head,
+    hub::{Happening, Hub, Line},
+    sessions::{Heard, SOCKET, Sessions},
+    uplink::{Change, Uplink},
+    worker::Worker,
+};
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+};
+use signal_hook::{
+    consts::{SIGINT, SIGTERM},
+    low_level::pipe,
+};
+use std::{
+    ffi::OsString,
+    os::{fd::AsFd, unix::net::UnixStream},
+    path::Path,
+    time::{Duration, Instant},
+};
+use tasuki_control::{Hello, JobId, Order, Reply, Report, SessionId, User};
+use tasuki_watch::Instance;
+
+/// The flag of poll(2) that watches for the end of a connection and not for words.
+const END_ALONE: PollFlags = PollFlags::from_bits_retain(nix::libc::POLLRDHUP);
+/// How often time is looked at.
+const TICK_MS: u16 = 100;
+/// Reports that may wait for the connection, bytes. Beyond it shepherds are not listened to, and ranks that
+/// write wait.
+const REPORTS_MAX: usize = 1 << 20;
+/// How long the ranks of this host may take to end with the daemon.
+const END: Duration = Duration::from_secs(3);
+
+/// Where the queue is.
+enum Place {
+    /// Here.
+    Head(Box<Head>, Box<Hub>),
+    /// On another host.
+    Member(Box<Uplink>),
+}
+
+/// What a descriptor stands for.
+#[derive(Clone, Copy)]
+enum Token {
+    Stop,
+    Sessions,
+    Session(SessionId),
+    Hub,
+    Line(Line),
+    Uplink,
+    Shepherd(JobId),
+}
+
+struct Daemon {
+    sessions: Sessions,
+    worker: Worker,
+    place: Place,
+    cores: u32,
+    /// The connection to the queue was lost, and jobs of that time are not gone yet: nothing more is reported
+    /// about them.
+    is_clearing: bool,
+}
+
+/// Runs the daemon of this host, with the bundle and the jobs in `folder`, until SIGTERM or SIGINT. `ready`
+/// is called once commands are answered.
+///
+/// # Errors
+/// If there is no bundle, another daemon runs, or a socket or file cannot be used.
+pub fn run(folder: &Path, version: &str, ready: impl FnOnce()) -> Result<(), RuntimeError> {
+    let bundle = Bundle::load(folder)?;
+    let note = DaemonNote {
+        pid: std::process::id() as i32,
+        host: bundle.member().name.clone(),
+        cluster: bundle.checksum,
+        version: version.into(),
+    };
+    let instance = Instance::begin(&note)?;
+    let (stop, signalled) = UnixStream::pair()?;
+    for signal in [SIGINT, SIGTERM] {
+        pipe::register(signal, signalled.try_clone()?)?;
+    }
+    let mut daemon = Daemon::open(&bundle, folder, version)?;
+    ready();
+    let result = daemon.live(&stop);
+    // Commands find no daemon from here on.
+    let _ = std::fs::remove_file(SOCKET);
+    daemon.end(&stop);
+    drop(instance);
+    result
+}
+
+impl Daemon {
+    fn open(bundle: &Bundle, folder: &Path, version: &str) -> Result<Self, RuntimeError> {
+        let hello = Hello::of(version);
+        let shepherd = ["/proc/self/exe", "shepherd"].map(OsString::from).to_vec();
+        let place = match bundle.is_head() {
+            true => {
+                let hub = Box::new(Hub::listen(bundle, hello.clone())?);
+                Place::Head(Box::new(Head::open(bundle, folder)?), hub)
+            }
+            false => Place::Member(Box::new(Uplink::new(bundle, hello.clone())?)),
+        };
+        let mut daemon = Self {
+            sessions: Sessions::bind(Path::new(SOCKET), hello)?,
+            worker: Worker::new(&bundle.member().name, shepherd),
+            place,
+            cores: cores(),
+            is_clearing: false,
+        };
+        if let Place::Head(head, _) = &mut daemon.place {
+            head.report(bundle.own, Report::Present { cores: daemon.cores });
+        }
+        daemon.settle();
+        Ok(daemon)
+    }
+
+    fn live(&mut self, stop: &UnixStream) -> Result<(), RuntimeError> {
+        loop {
+            for token in self.wait(stop)? {
+                if matches!(token, Token::Stop) {
+                    return Ok(());
+                }
+                self.turn(token);
+                self.settle();
+            }
+            self.handle_time();
+            self.settle();
+        }
+    }
+
+    /// Ends what runs on this host, and waits for that.
+    fn end(&mut self, stop: &UnixStream) {
+        let until = Instant::now() + END;
+        self.worker.end_all();
+        while !self.worker.is_idle() && Instant::now() < until {
+            let Ok(tokens) = self.wait(stop) else { return };
+            for token in tokens {
+                if let Token::Shepherd(job) = token {
+                    self.worker.pull(job);
+                }
+            }
+            while self.worker.poll_report().is_some() {}
+            // The descriptor of the signal stays readable, so that waiting ends at once.
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Waits until something is to be done.
+    fn wait(&self, stop: &UnixStream) -> Result<Vec<Token>, RuntimeError> {
+        let flags = |words: bool, room: bool| {
+            let words = if words { PollFlags::POLLIN } else { END_ALONE };
+            if room { words | PollFlags::POLLOUT } else { words }
+        };
+        let mut all = vec![
+            (Token::Stop, stop.as_fd(), flags(true, false)),
+            (Token::Sessions, self.sessions.listener(), flags(true, false)),
+        ];
+        let session = |(id, socket, words, room)| (Token::Session(id), socket, flags(words, room));
+        all.extend(self.sessions.sockets().map(session));
+        match &self.place {
+            Place::Head(_, hub) => {
+                all.push((Token::Hub, hub.listener(), flags(true, false)));
+                all.extend(hub.lines().map(|(line, fd, room)| (Token::Line(line), fd, flags(true, room))));
+            }
+            Place::Member(uplink) => {
+                let socket = uplink.socket();
+                all.extend(socket.map(|(fd, words, room)| (Token::Uplink, fd, flags(words, room))));
+            }
+        }
+        if self.has_room() {
+            let shepherds = self.worker.shepherds();
+            all.extend(shepherds.map(|(job, fd)| (Token::Shepherd(job), fd, flags(true, false))));
+        }
+        let mut polled: Vec<PollFd> = all.iter().map(|(_, fd, flags)| PollFd::new(*fd, *flags)).collect();
+        match poll(&mut polled, PollTimeout::from(TICK_MS)) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(errno) => return Err(std::io::Error::from(errno).into()),
+        }
+        let ready = all.iter().zip(&polled).filter(|(_, fd)| fd.any().unwrap_or(true));
+        Ok(ready.map(|((token, ..), _)| *token).collect())
+    }
+
+    /// Whether the connection to the queue takes more reports.
+    fn has_room(&self) -> bool {
+        match &self.place {
+            Place::Head(..) => true,
+            Place::Member(uplink) => uplink.waiting() < REPORTS_MAX,
+        }
+    }
+
+    fn turn(&mut self, token: Token) {
+        match token {
+            Token::Stop => {}
+            Token::Sessions => self.sessions.accept(),
+            Token::Session(id) => {
+                self.sessions.push(id);
+                match self.sessions.pull(id) {
+                    None => {}
+                    Some(Heard::Request(user, request)) => self.ask(id, user, request),
+                    Some(Heard::Gone) => self.report(Report::Gone { session: id }),
+                }
+            }
+            Token::Hub => self.hub(Hub::accept),
+            Token::Line(line) => self.hub(|hub| hub.turn(line)),
+            Token::Uplink => {
+                let cores = self.cores;
+                self.uplink(|uplink, out| uplink.turn(cores, out));
+            }
+            Token::Shepherd(job) => self.worker.pull(job),
+        }
+    }
+
+    fn ask(&mut self, session: SessionId, user: User, request: tasuki_control::Request) {
+        let absence = match &self.place {
+            Place::Head(..) => None,
+            Place::Member(uplink) => uplink.absence(),
+        };
+        match absence {
+            Some(why) => self.sessions.reply(session, &Reply::Refused(why)),
+            None => self.report(Report::Request { session, user, request }),
+        }
+    }
+
+    /// Passes a report of this host to the queue.
+    fn report(&mut self, report: Report) {
+        match &mut self.place {
+            Place::Head(head, _) => head.report(0, report),
+            Place::Member(uplink) => uplink.send(&report),
+        }
+    }
+
+    fn hub(&mut self, what: impl FnOnce(&mut Hub)) {
+        let Place::Head(head, hub) = &mut self.place else { return };
+        what(hub);
+        for happening in hub.happenings() {
+            match happening {
+                Happening::Report(host, report) => head.report(host, report),
+                Happening::Lost(host, presence) => head.host_lost(host, presence),
+            }
+        }
+    }
+
+    fn uplink(&mut self, what: impl FnOnce(&mut Uplink, &mut Vec<Change>)) {
+        let Place::Member(uplink) = &mut self.place else { return };
+        let mut changes = Vec::new();
+        what(uplink, &mut changes);
+        for change in changes {
+            match change {
+                Change::Order(order) => self.obey(order),
+                Change::Lost => {
+                    self.is_clearing = true;
+                    self.worker.end_all();
+                    self.sessions.refuse_all("the connection to the queue was lost");
+                }
+            }
+        }
+    }
+
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Answer { session, reply } => self.sessions.reply(session, &reply),
+            order => self.worker.obey(order),
+        }
+    }
+
+    /// Carries reports and orders to where they belong, until there are none.
+    fn settle(&mut self) {
+        loop {
+            while let Some(report) = self.worker.poll_report() {
+                if !self.is_clearing {
+                    self.report(report);
+                }
+            }
+            self.is_clearing &= !self.worker.is_idle();
+            self.hub(|_| {});
+            let Place::Head(head, hub) = &mut self.place else { return };
+            let Some((host, order)) = head.poll_order() else { return };
+            match host {
+                0 => self.obey(order),
+                host => hub.send(host, &order),
+            }
+        }
+    }
+
+    fn handle_time(&mut self) {
+        let now = Instant::now();
+        self.worker.handle_time(now);
+        self.hub(|hub| hub.handle_time(now));
+        let is_idle = self.worker.is_idle();
+        self.uplink(|uplink, out| uplink.handle_time(now, is_idle, out));
+    }
+}

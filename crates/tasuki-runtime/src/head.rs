@@ -1,0 +1,254 @@
+//! What the daemon of the first host does for the whole cluster: it keeps the queue, joins the fences of
+//! jobs, keeps their output, and answers commands.
+
+mod follow;
+mod input;
+
+use crate::{Bundle, RuntimeError, journal::Journal, worker};
+use follow::Followers;
+use input::Inputs;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    path::Path,
+    time::{SystemTime, UNIX_EPOCH},
+};
+use tasuki_control::{Fence, JobId, Kind, Order, Presence, Reply, Report, Request, Start, User};
+use tasuki_pmi::{FenceIn, Joint, Limits};
+use tasuki_queue::{Action, Client, HostIndex, Queue};
+
+/// Jobs that are over and kept, with their output.
+const KEEP: usize = 1000;
+
+/// The queue and what belongs to it.
+pub(crate) struct Head {
+    bundle: Bundle,
+    queue: Queue,
+    journal: Journal,
+    /// The fences of jobs that run and whose ranks meet at such.
+    joints: BTreeMap<JobId, Joint>,
+    followers: Followers,
+    inputs: Inputs,
+    out: VecDeque<(HostIndex, Order)>,
+}
+
+impl Head {
+    /// Takes over what was written down in the daemon's folder.
+    pub fn open(bundle: &Bundle, folder: &Path) -> Result<Self, RuntimeError> {
+        let journal = Journal::open(folder)?;
+        let mut queue = Queue::new(bundle.hosts.iter().map(|host| (host.name.clone(), host.slots)));
+        queue.restore(now(), journal.load());
+        let mut head = Self {
+            bundle: bundle.clone(),
+            queue,
+            journal,
+            joints: BTreeMap::new(),
+            followers: Followers::default(),
+            inputs: Inputs::default(),
+            out: VecDeque::new(),
+        };
+        head.act();
+        Ok(head)
+    }
+
+    /// What a host is to be told next.
+    pub fn poll_order(&mut self) -> Option<(HostIndex, Order)> {
+        self.out.pop_front()
+    }
+
+    /// A host is gone, or of another version.
+    pub fn host_lost(&mut self, host: HostIndex, presence: Presence) {
+        self.followers.host_gone(host);
+        self.inputs.host_gone(host);
+        self.queue.host_lost(now(), host, presence);
+        self.act();
+    }
+
+    /// A host reports something.
+    pub fn report(&mut self, host: HostIndex, report: Report) {
+        match report {
+            Report::Beat => {}
+            Report::Present { cores } => self.queue.host_up(now(), host, cores),
+            Report::Request { session, user, request } => {
+                let client = Client { host, session };
+                if let Some(reply) = self.request(client, &user, request) {
+                    self.answer(client, reply);
+                }
+            }
+            Report::Gone { session } => {
+                let client = Client { host, session };
+                self.followers.client_gone(client);
+                self.inputs.client_gone(client);
+                self.queue.client_gone(now(), client);
+            }
+            about_a_job => self.progress(host, about_a_job),
+        }
+        self.act();
+    }
+
+    /// A host speaks of a job, which it may if it has ranks of it.
+    fn progress(&mut self, host: HostIndex, report: Report) {
+        match report {
+            Report::Fence { job, fence } => self.fence(host, job, fence),
+            Report::Absent { job, rank } if self.queue.takes_part(host, job) => {
+                let stuck = self.joints.get_mut(&job).and_then(|joint| joint.gone(rank).err());
+                if let Some(error) = stuck {
+                    self.queue.broken(now(), host, job, &error.to_string(), None);
+                }
+            }
+            Report::Output { job, records } if self.queue.takes_part(host, job) => {
+                if let Err(error) = self.followers.append(job, &self.journal.of(job), &records) {
+                    let why = format!("its output cannot be written on {}: {error}", self.bundle.head().name);
+                    self.queue.fail(now(), job, why);
+                }
+                self.feed_followers(job);
+            }
+            Report::InputTaken { job, bytes } if self.queue.takes_part(host, job) => {
+                self.inputs.taken(job, bytes);
+                self.feed_rank(job);
+            }
+            Report::InputClosed { job } if self.queue.takes_part(host, job) => {
+                self.inputs.closed(job);
+                self.feed_rank(job);
+            }
+            Report::Exited { job, rank, exit } => self.queue.rank_ended(now(), host, job, rank, exit),
+            Report::Broken { job, why, code } => self.queue.broken(now(), host, job, &why, code),
+            Report::Left { job } => self.queue.left(now(), host, job),
+            _ => {}
+        }
+    }
+
+    fn fence(&mut self, host: HostIndex, job: JobId, fence: Fence) {
+        let Some(part) = self.queue.part_of(host, job) else { return };
+        let Some(joint) = self.joints.get_mut(&job) else { return };
+        let Fence { group, puts } = fence;
+        match joint.join(FenceIn { host: part as u32, group, puts }) {
+            Ok(None) => {}
+            Ok(Some(out)) => {
+                let fence = Fence { group: out.group, puts: out.puts };
+                for host in self.queue.hosts_of(job) {
+                    self.out.push_back((host, Order::Fenced { job, fence: fence.clone() }));
+                }
+            }
+            Err(error) => self.queue.broken(now(), host, job, &error.to_string(), None),
+        }
+    }
+
+    fn request(&mut self, client: Client, user: &User, request: Request) -> Option<Reply> {
+        let done = |result: Result<(), tasuki_queue::Refusal>| match result {
+            Ok(()) => Some(Reply::Done),
+            Err(refusal) => Some(Reply::Refused(refusal.to_string())),
+        };
+        match request {
+            Request::Hosts => Some(Reply::Hosts {
+                cluster: self.bundle.cluster.clone(),
+                head: self.bundle.head().name.clone(),
+                lab: self.bundle.lab,
+                authenticate: self.bundle.authenticate,
+                hosts: self.queue.host_views(),
+            }),
+            Request::Jobs { history } => Some(Reply::Jobs(self.queue.views(history))),
+            Request::Submit(work) => match self.queue.submit(now(), user, *work, client) {
+                Ok(job) => Some(Reply::Submitted(job)),
+                Err(refusal) => Some(Reply::Refused(refusal.to_string())),
+            },
+            Request::Cancel { job } => done(self.queue.cancel(now(), user, job)),
+            Request::Hold { job } => done(self.queue.hold(now(), user, job)),
+            Request::Resume { job } => done(self.queue.resume(now(), user, job)),
+            Request::Follow { job, from } => match self.queue.permit(user, job) {
+                Err(refusal) => Some(Reply::Refused(refusal.to_string())),
+                Ok(()) => {
+                    self.followers.add(client, job, from);
+                    self.feed_followers(job);
+                    None
+                }
+            },
+            Request::Input { job, bytes } => match self.queue.permit(user, job) {
+                Err(refusal) => Some(Reply::Refused(refusal.to_string())),
+                Ok(()) => {
+                    let refused = self.inputs.add(client, job, bytes).err();
+                    self.feed_rank(job);
+                    refused.map(Reply::Refused)
+                }
+            },
+        }
+    }
+
+    fn answer(&mut self, client: Client, reply: Reply) {
+        self.out.push_back((client.host, Order::Answer { session: client.session, reply }));
+    }
+
+    /// Answers those who follow a job, if there is something for them.
+    fn feed_followers(&mut self, job: JobId) {
+        let over = self.queue.view(job).filter(|view| view.state.is_over());
+        for (client, reply) in self.followers.answers(job, &self.journal.of(job), over) {
+            self.answer(client, reply);
+        }
+    }
+
+    /// Passes input on to rank 0 of a job, if there is room for it.
+    fn feed_rank(&mut self, job: JobId) {
+        let Some(view) = self.queue.view(job) else { return };
+        let first = self.queue.first_host(job);
+        let Some((client, order)) = self.inputs.next(job, view, first) else { return };
+        self.out.extend(order);
+        self.answer(client, Reply::Done);
+    }
+
+    /// Does what the queue wants done.
+    fn act(&mut self) {
+        while let Some(action) = self.queue.poll_action() {
+            match action {
+                Action::Save(job) => self.save(job),
+                Action::Tell(host, order) => self.tell(host, order),
+                Action::Over(job) => self.over(job),
+            }
+        }
+    }
+
+    fn save(&mut self, job: JobId) {
+        let Some((view, work)) = self.queue.saved(job) else { return };
+        if let Err(error) = self.journal.save(view, work) {
+            let head = &self.bundle.head().name;
+            self.queue.fail(now(), job, format!("it cannot be written down on {head}: {error}"));
+        }
+    }
+
+    fn tell(&mut self, host: HostIndex, order: Order) {
+        let begun = match &order {
+            Order::Start(start) => {
+                self.join(start);
+                Some(start.job)
+            }
+            _ => None,
+        };
+        self.out.push_back((host, order));
+        begun.into_iter().for_each(|job| self.feed_rank(job));
+    }
+
+    /// Prepares the fences of a job that begins, once for all its hosts.
+    fn join(&mut self, start: &Start) {
+        if start.work.kind == Kind::Plain || self.joints.contains_key(&start.job) {
+            return;
+        }
+        match Joint::new(&worker::shape(start), Limits::default()) {
+            Ok(joint) => drop(self.joints.insert(start.job, joint)),
+            Err(error) => self.queue.fail(now(), start.job, error.to_string()),
+        }
+    }
+
+    fn over(&mut self, job: JobId) {
+        self.joints.remove(&job);
+        self.feed_followers(job);
+        self.feed_rank(job);
+        self.inputs.forget(job);
+        self.followers.close(job);
+        for job in self.queue.forget(KEEP) {
+            self.journal.forget(job);
+        }
+    }
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}

@@ -1,0 +1,128 @@
+//! Tests of how two daemons meet: hosts of a cluster, and others.
+
+use crate::{
+    Bundle,
+    hub::{Happening, Hub},
+    uplink::{Change, Uplink},
+};
+use std::{
+    net::TcpListener,
+    thread,
+    time::{Duration, Instant},
+};
+use tasuki_cluster::{
+    Cluster,
+    generate::{Options, generate},
+};
+use tasuki_control::{Hello, Order, Presence, Reply, Report};
+
+fn cluster() -> Cluster {
+    generate(&"full:2".parse().expect("a shape"), &Options::default()).expect("a cluster")
+}
+
+/// The bundles of two hosts that are both this machine, with new keys.
+fn bundles() -> Vec<Bundle> {
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+    let mut bundles = Bundle::make_all(&cluster(), 1, true).expect("bundles");
+    for bundle in &mut bundles {
+        bundle.port = free;
+        bundle.hosts[0].address = "127.0.0.1".into();
+    }
+    bundles
+}
+
+struct Meeting {
+    hub: Hub,
+    uplink: Uplink,
+    heard: Vec<Happening>,
+    orders: Vec<Change>,
+}
+
+impl Meeting {
+    fn of(head: &Bundle, other: &Bundle, versions: [&str; 2]) -> Self {
+        let [ours, theirs] = versions.map(Hello::of);
+        let hub = Hub::listen(head, ours).expect("it listens");
+        let uplink = Uplink::new(other, theirs).expect("an uplink");
+        Self { hub, uplink, heard: Vec::new(), orders: Vec::new() }
+    }
+
+    /// Lets both ends work until something holds; false after a limit that keeps a defect from hanging tests.
+    fn until(&mut self, limit: Duration, holds: impl Fn(&Self) -> bool) -> bool {
+        let end = Instant::now() + limit;
+        while Instant::now() < end {
+            self.hub.accept();
+            let lines: Vec<_> = self.hub.lines().map(|(line, ..)| line).collect();
+            lines.into_iter().for_each(|line| self.hub.turn(line));
+            self.heard.extend(self.hub.happenings());
+            self.uplink.handle_time(Instant::now(), true, &mut self.orders);
+            if self.uplink.socket().is_some() {
+                self.uplink.turn(5, &mut self.orders);
+            }
+            if holds(self) {
+                return true;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        false
+    }
+}
+
+const LONG: Duration = Duration::from_secs(30);
+/// Long enough for some attempts of an end that is turned away.
+const SHORT: Duration = Duration::from_millis(900);
+
+#[test]
+fn a_host_of_the_cluster_is_known_by_its_key() {
+    let all = bundles();
+    let mut meeting = Meeting::of(&all[0], &all[1], ["1", "1"]);
+    let present = |heard: &Happening| matches!(heard, Happening::Report(1, Report::Present { cores: 5 }));
+    assert!(meeting.until(LONG, |meeting| meeting.heard.iter().any(present)));
+    assert_eq!(meeting.uplink.absence(), None);
+    // A message of many records of TLS arrives whole.
+    let long = Reply::Refused("x".repeat(1_000_000));
+    meeting.hub.send(1, &Order::Answer { session: 3, reply: long.clone() });
+    let wanted = Order::Answer { session: 3, reply: long };
+    let is_it = |change: &Change| matches!(change, Change::Order(order) if *order == wanted);
+    assert!(meeting.until(LONG, |meeting| meeting.orders.iter().any(is_it)));
+}
+
+#[test]
+fn a_host_of_another_cluster_of_the_same_names_hears_nothing() {
+    let (own, mut other) = (bundles(), bundles());
+    other[1].port = own[0].port;
+    let mut meeting = Meeting::of(&own[0], &other[1], ["1", "1"]);
+    assert!(!meeting.until(SHORT, |meeting| !meeting.heard.is_empty() || !meeting.orders.is_empty()));
+    let absence = meeting.uplink.absence().expect("it is not connected");
+    assert!(absence.contains("certificate"), "{absence}");
+}
+
+#[test]
+fn a_host_that_trusts_the_head_but_has_a_key_of_others_hears_nothing() {
+    let (own, other) = (bundles(), bundles());
+    let mut thief = own[1].clone();
+    thief.key = other[1].key.clone();
+    thief.hosts[1].certificate = other[1].certificate.clone();
+    let mut meeting = Meeting::of(&own[0], &thief, ["1", "1"]);
+    assert!(!meeting.until(SHORT, |meeting| !meeting.heard.is_empty() || !meeting.orders.is_empty()));
+}
+
+#[test]
+fn a_host_that_is_left_out_is_not_heard_any_more() {
+    let (own, other) = (bundles(), bundles());
+    let mut head = own[0].clone();
+    head.hosts[1].certificate = other[1].certificate.clone();
+    let mut meeting = Meeting::of(&head, &own[1], ["1", "1"]);
+    assert!(!meeting.until(SHORT, |meeting| !meeting.heard.is_empty()));
+}
+
+#[test]
+fn another_version_is_named_at_both_ends() {
+    let all = bundles();
+    let mut meeting = Meeting::of(&all[0], &all[1], ["1.0", "2.0"]);
+    let wanted = Presence::Other("tasuki 2.0".into());
+    let other = |heard: &Happening| matches!(heard, Happening::Lost(1, presence) if *presence == wanted);
+    assert!(meeting.until(LONG, |meeting| meeting.heard.iter().any(other)));
+    let is_named =
+        |meeting: &Meeting| meeting.uplink.absence().is_some_and(|why| why.contains("runs tasuki 1.0"));
+    assert!(meeting.until(LONG, is_named), "{:?}", meeting.uplink.absence());
+}

@@ -1,0 +1,97 @@
+//! Starting and ending daemons: of this host, and of all hosts of a fleet, which get their keys then.
+
+use crate::{Bundle, DaemonNote, RuntimeError};
+use std::{fs, io::ErrorKind, path::Path, process::Stdio, time::Duration};
+use tasuki_fleet::{Answer, Fleet, HostError, Task};
+use tasuki_host::daemon;
+
+/// The unit by which systemd starts the daemon.
+pub const UNIT: &str = "tasukid.service";
+
+/// How long a host may take to start or end its daemon.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Gives this host a bundle, and starts its daemon anew, with its jobs in `folder`.
+///
+/// # Errors
+/// If the folder cannot be written to, or the daemon does not start.
+pub fn start_local(bundle: &Bundle, folder: &Path) -> Result<(), RuntimeError> {
+    bundle.store(folder)?;
+    start_again(folder)
+}
+
+/// Starts the daemon of this host anew, with the keys and jobs that are in `folder`.
+///
+/// # Errors
+/// If there are no keys, or the daemon does not start.
+pub fn start_again(folder: &Path) -> Result<(), RuntimeError> {
+    Bundle::load(folder)?;
+    end_local()?;
+    let folder = folder.to_string_lossy();
+    let argv = ["daemon", "--background", "--state-dir", &folder];
+    Ok(daemon::start(UNIT, &argv, Stdio::null())?)
+}
+
+/// Ends the daemon of this host, and with it what its jobs have here. Returns false if none ran.
+///
+/// # Errors
+/// If it does not end.
+pub fn end_local() -> Result<bool, RuntimeError> {
+    daemon::systemctl("stop", UNIT);
+    Ok(tasuki_watch::end::<DaemonNote>()?)
+}
+
+/// Ends the daemon of this host and removes its folder: keys, jobs and their output.
+///
+/// # Errors
+/// If it does not end, or the folder cannot be removed.
+pub fn remove_local(folder: &Path) -> Result<(), RuntimeError> {
+    end_local()?;
+    match fs::remove_dir_all(folder) {
+        Err(source) if source.kind() != ErrorKind::NotFound => {
+            Err(RuntimeError::File { doing: "remove", path: folder.into(), source })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What the daemon of this host says of itself; `None`: none runs.
+pub fn note() -> Option<DaemonNote> {
+    tasuki_watch::said()
+}
+
+/// Starts the daemons of all hosts of a fleet, unless all run already for this very cluster, in this version.
+/// They get new keys, and jobs that run end. Returns whether they were started.
+///
+/// # Errors
+/// For the hosts on which that fails: why.
+pub fn start_all(fleet: &Fleet, checksum: u32, version: &str) -> Result<bool, StartError> {
+    let cluster = fleet.cluster().ok_or(StartError::NoCluster)?;
+    let notes = fleet.run_all(&Task::tasuki(["daemon", "--status", "--json"]));
+    let is_same = |note: &DaemonNote| note.cluster == checksum && note.version == version;
+    let runs = |answer: Answer| answer.json::<Vec<DaemonNote>>().is_ok_and(|notes| notes.iter().any(is_same));
+    if notes.into_iter().map(runs).filter(|runs| !runs).count() == 0 {
+        return Ok(false);
+    }
+    let bundles = Bundle::make_all(cluster, checksum, matches!(fleet, Fleet::Lab(_)))?;
+    let task = |host: usize| {
+        Task::tasuki(["daemon", "--install"]).input(bundles[host].to_text()).limit(LIMIT).lasting()
+    };
+    let answers = fleet.run_each(task, |_| ());
+    let errors: Vec<HostError> = answers.into_iter().filter_map(|answer| answer.text().err()).collect();
+    if errors.is_empty() { Ok(true) } else { Err(StartError::Hosts(errors)) }
+}
+
+/// Why daemons are not started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The fleet is this machine alone.
+    #[error("the runtime is for the hosts of a cluster file or a lab")]
+    NoCluster,
+    /// There are no keys.
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+    /// It fails on hosts.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Hosts(Vec<HostError>),
+}

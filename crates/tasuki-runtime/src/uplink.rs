@@ -1,0 +1,209 @@
+//! The connection of a daemon to the one that keeps the queue: made again whenever it is lost.
+
+use crate::{
+    Bundle, RuntimeError, keys,
+    wire::{SILENCE, Why, Wire},
+};
+use rustls::{ClientConfig, ClientConnection, pki_types::ServerName};
+use socket2::{Domain, Socket, Type};
+use std::{
+    net::{SocketAddr, ToSocketAddrs},
+    os::fd::{AsFd, BorrowedFd},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tasuki_control::{Hello, Order, Report};
+
+/// Pause between two attempts.
+const PAUSE: Duration = Duration::from_millis(250);
+/// Pause after an end of another version was found.
+const LONG_PAUSE: Duration = Duration::from_secs(2);
+/// How long a connection may take to come about.
+const CONNECT: Duration = Duration::from_secs(3);
+
+enum State {
+    /// There is no connection; the next attempt is at this time.
+    Apart(Instant),
+    /// One is being made, since this time.
+    Connecting(Socket, Instant),
+    /// There is one, over which nothing but first words has gone.
+    Greeting(Wire),
+    /// Reports and orders go over it.
+    Joined(Wire),
+}
+
+/// The connection to the daemon that keeps the queue.
+pub(crate) struct Uplink {
+    head: String,
+    address: String,
+    port: u16,
+    config: Arc<ClientConfig>,
+    server: ServerName<'static>,
+    own: Hello,
+    state: State,
+    /// Why there is no connection.
+    why: Why,
+}
+
+/// What has happened at the connection.
+pub(crate) enum Change {
+    /// An order came.
+    Order(Order),
+    /// The connection is lost: what this host does for jobs is of no use any more.
+    Lost,
+}
+
+impl Uplink {
+    /// No connection yet.
+    pub fn new(bundle: &Bundle, own: Hello) -> Result<Self, RuntimeError> {
+        let head = bundle.head();
+        Ok(Self {
+            head: head.name.clone(),
+            address: head.address.clone(),
+            port: bundle.port,
+            config: keys::client(bundle)?,
+            server: keys::server_name(head)?,
+            own,
+            state: State::Apart(Instant::now()),
+            why: "it was not tried yet".into(),
+        })
+    }
+
+    /// Why commands cannot be answered; `None`: they can.
+    pub fn absence(&self) -> Option<String> {
+        match self.state {
+            State::Joined(_) => None,
+            _ => Some(format!("{}, which keeps the queue, is not connected: {}", self.head, self.why)),
+        }
+    }
+
+    /// The socket, with whether it is to be watched for words and for room.
+    pub fn socket(&self) -> Option<(BorrowedFd<'_>, bool, bool)> {
+        match &self.state {
+            State::Apart(_) => None,
+            State::Connecting(socket, _) => Some((socket.as_fd(), false, true)),
+            State::Greeting(wire) | State::Joined(wire) => Some((wire.as_fd(), true, wire.wants_room())),
+        }
+    }
+
+    /// Bytes that wait to be sent.
+    pub fn waiting(&self) -> usize {
+        match &self.state {
+            State::Joined(wire) => wire.waiting(),
+            _ => 0,
+        }
+    }
+
+    /// Sends a report, if there is a connection. One that fails is found by the next turn.
+    pub fn send(&mut self, report: &Report) {
+        if let State::Joined(wire) = &mut self.state {
+            let _ = wire.send(report).and_then(|()| wire.push());
+        }
+    }
+
+    /// Tries to connect, if it is time and nothing of earlier jobs is left on this host; finds a silent end.
+    pub fn handle_time(&mut self, now: Instant, is_idle: bool, out: &mut Vec<Change>) {
+        match &mut self.state {
+            State::Apart(next) if now >= *next && is_idle => self.connect(now),
+            State::Connecting(_, since) if now.duration_since(*since) > CONNECT => {
+                self.part(now, PAUSE, format!("{} does not answer", self.address), out);
+            }
+            State::Greeting(wire) | State::Joined(wire) if wire.is_silent(now) => {
+                self.part(now, PAUSE, format!("no answer for {} s", SILENCE.as_secs()), out);
+            }
+            State::Joined(wire) if wire.should_beat(now) => self.send(&Report::Beat),
+            _ => {}
+        }
+    }
+
+    fn connect(&mut self, now: Instant) {
+        match begin(&self.address, self.port) {
+            Ok(socket) => self.state = State::Connecting(socket, now),
+            Err(error) => {
+                self.why = format!("{}: {error}", self.address);
+                self.state = State::Apart(now + PAUSE);
+            }
+        }
+    }
+
+    fn part(&mut self, now: Instant, pause: Duration, why: Why, out: &mut Vec<Change>) {
+        self.why = why;
+        if matches!(std::mem::replace(&mut self.state, State::Apart(now + pause)), State::Joined(_)) {
+            out.push(Change::Lost);
+        }
+    }
+
+    /// The socket is ready. `cores`: what this host says of itself once it is known.
+    pub fn turn(&mut self, cores: u32, out: &mut Vec<Change>) {
+        let now = Instant::now();
+        if let State::Connecting(socket, _) = &self.state {
+            let wire = match socket.take_error() {
+                Ok(None) => self.greet(),
+                Ok(Some(error)) | Err(error) => Err(error.to_string()),
+            };
+            match wire {
+                Ok(wire) => self.state = State::Greeting(wire),
+                Err(why) => return self.part(now, PAUSE, format!("{}: {why}", self.address), out),
+            }
+        }
+        match self.advance(cores, out) {
+            Ok(None) => {}
+            Ok(Some(version)) => {
+                let why = format!("it runs tasuki {version}, and this host {}", self.own.version);
+                self.part(now, LONG_PAUSE, why, out);
+            }
+            Err(why) => self.part(now, PAUSE, why, out),
+        }
+    }
+
+    fn greet(&mut self) -> Result<Wire, Why> {
+        let State::Connecting(socket, _) = std::mem::replace(&mut self.state, State::Apart(Instant::now()))
+        else {
+            return Err("it is not being connected".into());
+        };
+        let tls = ClientConnection::new(Arc::clone(&self.config), self.server.clone());
+        let tls = tls.map_err(|error| error.to_string())?;
+        Wire::new(socket.into(), tls, &self.own).map_err(|error| error.to_string())
+    }
+
+    /// Takes what has come. Returns the other end's version if it is another one.
+    fn advance(&mut self, cores: u32, out: &mut Vec<Change>) -> Result<Option<String>, Why> {
+        let (State::Greeting(wire) | State::Joined(wire)) = &mut self.state else { return Ok(None) };
+        wire.push()?;
+        // Whatever ended the connection, the other end is told why; the first reason counts.
+        let ended = wire.pull();
+        let ended = ended.and(wire.push());
+        if let State::Greeting(wire) = &mut self.state {
+            match wire.hello()? {
+                None => return ended.map(|()| None),
+                Some(hello) if !hello.is_same(&self.own) => return Ok(Some(hello.version.clone())),
+                Some(_) => {}
+            }
+            let State::Greeting(mut wire) = std::mem::replace(&mut self.state, State::Apart(Instant::now()))
+            else {
+                return Ok(None);
+            };
+            wire.send(&Report::Present { cores })?;
+            self.state = State::Joined(wire);
+        }
+        let State::Joined(wire) = &mut self.state else { return Ok(None) };
+        wire.push()?;
+        while let Some(order) = wire.take()? {
+            out.push(Change::Order(order));
+        }
+        ended.map(|()| None)
+    }
+}
+
+/// Begins to connect to the daemon at an address, without waiting.
+fn begin(address: &str, port: u16) -> std::io::Result<Socket> {
+    let mut addresses = (address, port).to_socket_addrs()?;
+    let none = || std::io::Error::other("the name has no address");
+    let address: SocketAddr = addresses.next().ok_or_else(none)?;
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    match socket.connect(&address.into()) {
+        Err(error) if error.raw_os_error() != Some(nix::libc::EINPROGRESS) => Err(error),
+        _ => Ok(socket),
+    }
+}
