@@ -8,6 +8,7 @@ set -eu
 mpicc=${1-mpicc}
 directory=${2-.}
 if [ $# -gt 2 ]; then shift 2; else set -- is ep cg mg ft lu himeno; fi
+mkdir -p "$directory"
 source=$(dirname "$0")
 wide=-mprefer-vector-width=512
 "$mpicc" $wide -E -x c /dev/null >/dev/null 2>&1 || wide=

@@ -22,6 +22,7 @@ mod install;
 mod jobs;
 mod lab;
 mod pages;
+mod paper;
 mod run;
 mod shape;
 mod stats;
@@ -112,6 +113,7 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         }
         Command::Bench(command) => bench::run(command),
         Command::Topo(command) => topo::run(command),
+        Command::Paper(command) => paper::run(&command),
         Command::Plan(arguments) => topo::plan(&arguments),
         Command::BundleHere { specification } => bench::bundle_here(&specification),
         Command::LoadPeer { specification } => bench::load_peer(&specification),

@@ -17,6 +17,10 @@ pub struct Tank {
     dropped: u64,
     dropped_packets: u64,
     highest: u128,
+    /// Work that dropped packets have made and that is not done yet, in the units of `level`.
+    in_vain: u128,
+    /// What a dropped packet costs, in thousandths of what taking it out of the buffer would.
+    vain_permille: u32,
 }
 
 /// Units of the level in one byte.
@@ -36,7 +40,16 @@ impl Tank {
             dropped,
             dropped_packets,
             highest,
+            in_vain: 0,
+            vain_permille: 0,
         }
+    }
+
+    /// This tank, whose owner also handles what finds no room, at so many thousandths of the cost of what
+    /// does, and before anything else, as interrupts are.
+    #[must_use]
+    pub fn charging(self, vain_permille: u32) -> Self {
+        Self { vain_permille, ..self }
     }
 
     /// Puts in so many bytes that arrive at once; false, and all are dropped, if they find no room.
@@ -46,6 +59,7 @@ impl Tank {
         if level > u128::from(self.capacity) * PER_BYTE {
             self.dropped += bytes;
             self.dropped_packets += 1;
+            self.in_vain += u128::from(bytes) * PER_BYTE * u128::from(self.vain_permille) / 1000;
             return false;
         }
         self.level = level;
@@ -58,7 +72,9 @@ impl Tank {
     pub fn drain_until(&mut self, now_ns: u64) {
         if now_ns > self.now {
             let drained = self.slow.drained(self.now, now_ns, self.link_bps);
-            self.level = self.level.saturating_sub(drained);
+            let first = drained.min(self.in_vain);
+            self.in_vain -= first;
+            self.level = self.level.saturating_sub(drained - first);
             self.now = now_ns;
         }
     }
@@ -67,6 +83,12 @@ impl Tank {
     pub fn held(&self) -> u64 {
         // What is held is at most the capacity, which has 64 bits.
         self.level.div_ceil(PER_BYTE) as u64
+    }
+
+    /// Bytes whose draining is as much work as all that is left to do, rounded up: what is held, and what was
+    /// dropped and is not handled yet.
+    pub fn work(&self) -> u64 {
+        (self.level + self.in_vain).div_ceil(PER_BYTE) as u64
     }
 
     /// The most bytes that were ever in the buffer, rounded up.
@@ -107,5 +129,18 @@ mod tests {
         assert_eq!((tank.dropped(), tank.dropped_packets()), (3, 3));
         tank.drain_until(3_000_000_000);
         assert_eq!(tank.held(), 7, "time does not go back");
+    }
+
+    /// Of a buffer of 10 bytes that 4 leave in a second, 4 bytes come too much: at half the cost handling
+    /// them takes half a second, in which nothing leaves.
+    #[test]
+    fn what_is_handled_in_vain_holds_up_the_rest() {
+        let mut tank = Tank::new(10, Slow::Steady { bps: 32 }, 1000).charging(500);
+        assert!(tank.arrive(0, 10) && !tank.arrive(0, 4));
+        assert_eq!((tank.held(), tank.work()), (10, 12));
+        tank.drain_until(500_000_000);
+        assert_eq!((tank.held(), tank.work()), (10, 10));
+        tank.drain_until(1_000_000_000);
+        assert_eq!((tank.held(), tank.work()), (8, 8));
     }
 }

@@ -10,7 +10,6 @@ pub mod fabric;
 mod faults;
 mod kernel;
 mod reached;
-pub mod rhinet2;
 pub mod soak;
 pub mod transport;
 

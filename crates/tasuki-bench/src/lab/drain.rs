@@ -231,6 +231,10 @@ impl DrainReport {
             text +=
                 "R is the line's rate: the line was the limit, not the host (--unshaped takes it away).\n";
         }
+        if report.burst_bytes <= report.buffer_bytes {
+            text += "The buffer holds a whole burst (M <= B), so nothing can be lost and R may be the \
+                     buffer's doing: for the paper's model give a longer --bytes or a smaller --buffer.\n";
+        }
         let most = r.bins.iter().map(|bin| bin.count).max().unwrap_or(1).max(1);
         for bin in &r.bins {
             let bar = "#".repeat((50 * bin.count).div_ceil(most));

@@ -14,6 +14,7 @@ mod install;
 mod jobs;
 mod lab;
 mod overwrite;
+mod paper;
 mod rate;
 mod receivers;
 mod remote;
@@ -41,6 +42,7 @@ pub use self::install::{InstallArgs, SshArgs};
 pub use self::jobs::{AttachArgs, ChangeArgs, DaemonArgs, HostsListArgs, JobsArgs, SubmitArgs};
 pub use self::lab::{FaultArgs, LabCommand, LabUp};
 pub use self::overwrite::Overwrite;
+pub use self::paper::{PaperArgs, PaperCommand, PaperData};
 pub use self::rate::rate;
 pub use self::receivers::ReceiversArgs;
 pub use self::remote::RemoteArgs;
@@ -174,6 +176,9 @@ pub enum Command {
     /// Topologies: what a cabling gives, and routes with a proof that they work
     #[command(subcommand)]
     Topo(TopoCommand),
+    /// What five papers state, beside what runs here: inputs, predictions, verdicts
+    #[command(subcommand, after_help = self::paper::PAPER_HELP)]
+    Paper(PaperCommand),
     /// How to cable so many hosts with so many ports, and what each way gives
     Plan(Box<PlanArgs>),
     /// Which MPI, provider, lane and rails would be used, why, and what improves it

@@ -9,6 +9,7 @@ use crate::{
 use serde::Serialize;
 use std::process::ExitCode;
 use tasuki_bench::plot::{Panel, lines};
+use tasuki_paper::{Data, atm};
 use tasuki_rate::Sent;
 use tasuki_sim::transport::{
     ALL_GRANTING, ALL_PACINGS, ALL_SHORT_LANES, Congestion, Pacing, Receivers, Traffic,
@@ -30,7 +31,7 @@ struct Row {
     /// Share of the packets of a message that is lost, mean, %.
     lost_percent: f64,
     /// The statement of the paper about the case.
-    published: Option<&'static str>,
+    published: Option<String>,
 }
 
 /// A case with many senders.
@@ -61,6 +62,8 @@ pub fn run(arguments: &ReceiversArgs) -> Result<ExitCode, Failure> {
     if let Some(folder) = &arguments.plots {
         arguments.overwrite.check_in(folder, cases.iter().map(plot_file))?;
     }
+    let data = Data::built_in()?;
+    let said = |case: &Receivers, pacing| atm::said(&data.atm, case.figure?, pacing);
     let points = (cases.len() * arguments.sizes.len() * ALL_PACINGS.len()) as u64;
     let bar = progress_bar(points).with_prefix("receivers");
     let mut rows = Vec::new();
@@ -72,7 +75,7 @@ pub fn run(arguments: &ReceiversArgs) -> Result<ExitCode, Failure> {
                     case.send(message_bytes, way).map_err(|failure| Failure::new(failure.complaint))?;
                 let (mbps, lost_percent) = mean(message_bytes, &sent);
                 let (figure, most_mbps) = (case.figure, case.most_bps() / 1e6);
-                let published = case.published(way);
+                let published = said(case, way);
                 let (case, way) = (case.name, way.name());
                 rows.push(Row { case, figure, message_bytes, most_mbps, way, mbps, lost_percent, published });
                 bar.inc(1);
@@ -109,7 +112,7 @@ fn print(rows: &[Row]) {
             row.way.into(),
             format!("{:.1}", row.mbps),
             format!("{:.2}", row.lost_percent),
-            row.published.unwrap_or_default().into(),
+            row.published.clone().unwrap_or_default(),
         ]);
     }
     println!("{shown}");
@@ -123,7 +126,9 @@ fn plots(rows: &[Row]) -> Result<Vec<(String, String)>, Failure> {
             let curve = |way: Pacing| {
                 let own = rows.iter().filter(|row| row.case == case.name && row.way == way.name());
                 let points = own.map(|row| (row.message_bytes as f64 / 1e6, of(row))).collect();
-                let said = case.published(way).map_or_else(String::new, |said| format!(" (paper: {said})"));
+                let own_said = rows.iter().find(|row| row.case == case.name && row.way == way.name());
+                let said = own_said.and_then(|row| row.published.as_ref());
+                let said = said.map_or_else(String::new, |said| format!(" (paper: {said})"));
                 (format!("{}{said}", way.name()), points)
             };
             ALL_PACINGS.into_iter().map(curve).collect()

@@ -3,33 +3,19 @@
 use crate::{
     args::Rhinet2Args,
     failure::Failure,
+    paper::print_cells,
     terminal::{print_json, progress_bar, table},
 };
 use serde::Serialize;
 use std::{fs, path::Path, process::ExitCode};
 use tasuki_bench::plot::{Panel, lines};
-use tasuki_sim::rhinet2::{Cell, Effort, Figure, Model, Moved, STAGES, figures, run as rerun, sensitivity};
+use tasuki_paper::{
+    Data, Paper,
+    rhinet2::{Effort, Figure, Model, Moved, STAGES, figures, run as rerun, sensitivity},
+};
 
 /// The numbers of the figures of the paper that are plotted.
 const PLOTTED: [u8; 4] = [4, 6, 7, 8];
-
-/// A cell of a table of the paper, published and simulated.
-#[derive(Serialize)]
-struct Record {
-    table: &'static str,
-    cell: String,
-    unit: &'static str,
-    published: f64,
-    simulated: f64,
-    difference: f64,
-    difference_percent: Option<f64>,
-    /// Range over all graphs, or all choices of paths, that fit the statements of the paper.
-    range: Option<[f64; 2]>,
-    /// Whether the simulation agrees with the paper; `None` if it need not.
-    agrees: Option<bool>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    note: &'static str,
-}
 
 #[derive(Serialize)]
 struct Constant {
@@ -58,100 +44,36 @@ pub fn run(arguments: &Rhinet2Args) -> Result<ExitCode, Failure> {
     if let Some(folder) = &arguments.plots {
         arguments.overwrite.check_in(folder, PLOTTED.map(plot_file))?;
     }
-    let model = Model::fitted();
+    let (model, data) = (Model::fitted(), Data::built_in()?);
     let bar = progress_bar(STAGES).with_prefix("rhinet2");
-    let cells = rerun(&model, effort, |what| {
+    let found = rerun(&model, &data.rhinet2, effort, |what| {
         bar.set_message(what.to_owned());
         bar.inc(1);
     });
     bar.finish_and_clear();
-    let cells = cells?;
+    let found = found?;
     if let Some(folder) = &arguments.plots {
         write_plots(folder, &figures(&model)?)?;
     }
-    let cells: Vec<Record> = cells.into_iter().map(record).collect();
+    let cells = Paper::Rhinet2.cells(&data, &found);
     if arguments.json {
         print_json(&cells)?;
     } else {
-        print(&cells);
         print_constants(&constants());
-        let judged = || cells.iter().filter_map(|cell| cell.agrees);
-        println!("\n{} of {} cells agree", judged().filter(|agrees| *agrees).count(), judged().count());
+        println!();
+        print_cells(&cells, &found.notes);
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn constants() -> Vec<Constant> {
-    let constant = |c: tasuki_sim::rhinet2::Constant| Constant {
+    let constant = |c: tasuki_paper::rhinet2::Constant| Constant {
         what: c.what,
         value: c.value,
         kind: c.kind,
         source: c.source,
     };
     Model::constants().into_iter().map(constant).collect()
-}
-
-fn record(cell: Cell) -> Record {
-    let difference = cell.simulated - cell.published;
-    let percent = (cell.published != 0.0 && cell.unit != "%").then(|| difference / cell.published * 100.0);
-    let agrees = cell.agrees();
-    let Cell { table, cell, unit, published, simulated, range, note, .. } = cell;
-    Record {
-        table,
-        cell,
-        unit,
-        published,
-        simulated,
-        difference,
-        difference_percent: percent,
-        range,
-        agrees,
-        note,
-    }
-}
-
-fn print(cells: &[Record]) {
-    let mut rows =
-        table(["table", "cell", "unit", "published", "simulated", "difference", "range", "agrees"]);
-    let mut notes: Vec<&str> = Vec::new();
-    for cell in cells {
-        let off = match cell.difference_percent {
-            Some(percent) => format!("{percent:+.1} %"),
-            None => format!("{:+.1}", cell.difference),
-        };
-        let mark = if cell.note.is_empty() {
-            String::new()
-        } else {
-            let number = notes.iter().position(|note| *note == cell.note).unwrap_or_else(|| {
-                notes.push(cell.note);
-                notes.len() - 1
-            });
-            format!(" ({})", number + 1)
-        };
-        let agrees = match cell.agrees {
-            Some(true) => "yes",
-            Some(false) => "NO",
-            None => "",
-        };
-        let range = cell
-            .range
-            .map_or_else(String::new, |[low, high]| format!("{} to {}", digits2(low), digits2(high)));
-        rows.add_row([
-            cell.table.into(),
-            cell.cell.clone(),
-            cell.unit.into(),
-            trimmed(format!("{:.3}", cell.published)),
-            digits2(cell.simulated),
-            off,
-            range,
-            format!("{agrees}{mark}"),
-        ]);
-    }
-    println!("{rows}\n");
-    for (number, note) in notes.iter().enumerate() {
-        println!("({}) {note}", number + 1);
-    }
-    println!();
 }
 
 fn print_constants(constants: &[Constant]) {

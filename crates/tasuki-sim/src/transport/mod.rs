@@ -34,7 +34,9 @@ pub use congestion::{
 #[cfg(feature = "defects")]
 pub use defect::Defect;
 pub use defect::Plant;
-pub use receivers::{ALL_PACINGS, PAYLOAD_OF_PACKET, Pacing, Receivers, SlowReceiver};
+pub use receivers::{
+    ALL_PACINGS, PAYLOAD_OF_PACKET, Pacing, Receivers, SS5_SENDS, SS20_SENDS, SlowReceiver, VAIN_PERMILLE,
+};
 pub use run::{Failure, Options, Outcome, fails, run};
 pub use score3::{Carried, Exchange, Score3};
 pub use tasuki_testkit::{Coverage, Text};

@@ -5,7 +5,6 @@ mod congestion;
 mod defects;
 mod fabric;
 mod perfect;
-mod rhinet2;
 mod score3;
 mod seeds;
 mod throughput;

@@ -1,6 +1,6 @@
 //! Errors of the evaluation.
 
-use crate::fabric::FabricError;
+use tasuki_sim::fabric::FabricError;
 use tasuki_topo::{NetworkError, PathError, RouteError};
 use thiserror::Error;
 

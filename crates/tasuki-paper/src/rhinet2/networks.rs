@@ -1,6 +1,7 @@
 //! The networks of the paper.
 
 use super::model::LINK_BPS;
+use super::names::{CLOS, FAT_6, FAT_14};
 use tasuki_topo::shapes::{self, ClosHosts, Fit, PairRing};
 use tasuki_topo::{Network, NetworkBuilder, NetworkError};
 
@@ -35,11 +36,11 @@ fn named(
 }
 
 pub(super) fn mesh() -> Result<Named, NetworkError> {
-    named("mesh 4x4", shapes::mesh(&[4, 4], &fit(4)), Routing::Structured)
+    named(super::names::MESH, shapes::mesh(&[4, 4], &fit(4)), Routing::Structured)
 }
 
 pub(super) fn torus() -> Result<Named, NetworkError> {
-    named("torus 4x4", shapes::torus(&[4, 4], PairRing::OneCable, &fit(4)), Routing::StructuredLow)
+    named(super::names::TORUS, shapes::torus(&[4, 4], PairRing::OneCable, &fit(4)), Routing::StructuredLow)
 }
 
 /// The networks of table 5, in its order.
@@ -49,7 +50,7 @@ pub(super) fn of_32() -> Result<[Named; 4], NetworkError> {
         named("ring 8", shapes::ring(8, &four), Routing::Structured)?,
         named("mesh 4x2", shapes::mesh(&[4, 2], &four), Routing::Structured)?,
         named("torus 4x2", shapes::torus(&[4, 2], PairRing::OneCable, &four), Routing::StructuredLow)?,
-        named("Myrinet-Clos 8", shapes::myrinet_clos(4, ClosHosts::Both, &four), Routing::Minimal)?,
+        named(CLOS, shapes::myrinet_clos(4, ClosHosts::Both, &four), Routing::Minimal)?,
     ])
 }
 
@@ -57,16 +58,16 @@ pub(super) fn of_32() -> Result<[Named; 4], NetworkError> {
 pub(super) fn of_16() -> Result<[Named; 4], NetworkError> {
     let four = fit(4);
     Ok([
-        named("fat tree (2,4,2) 14", shapes::fat_tree_part(2, 4, 2, 2, &fit(2)), Routing::Minimal)?,
-        named("fat tree (2,4,1) 6", shapes::fat_tree(2, 4, 1, &four), Routing::Minimal)?,
-        named("Myrinet-Clos 8", shapes::myrinet_clos(4, ClosHosts::Lower, &four), Routing::Minimal)?,
+        named(FAT_14, shapes::fat_tree_part(2, 4, 2, 2, &fit(2)), Routing::Minimal)?,
+        named(FAT_6, shapes::fat_tree(2, 4, 1, &four), Routing::Minimal)?,
+        named(CLOS, shapes::myrinet_clos(4, ClosHosts::Lower, &four), Routing::Minimal)?,
         named("ring 4", shapes::ring(4, &four), Routing::Structured)?,
     ])
 }
 
 /// The fat tree of figure 8: 14 switches, 32 hosts.
 pub(super) fn fat_tree_32() -> Result<Named, NetworkError> {
-    named("fat tree (2,4,2) 14", shapes::fat_tree_part(2, 4, 2, 2, &fit(4)), Routing::Minimal)
+    named(FAT_14, shapes::fat_tree_part(2, 4, 2, 2, &fit(4)), Routing::Minimal)
 }
 
 /// A line of switches with one host at each end (figures 4 and 7, table 8).

@@ -6,6 +6,7 @@
 //! class that fit are found; only an even selection of them is simulated.
 
 use super::networks::fit;
+use crate::data::Rhinet2;
 use tasuki_topo::{Network, NetworkError, shapes};
 
 /// Conditions on a graph.
@@ -21,8 +22,14 @@ pub struct Fits {
     pub lost: [u32; 2],
 }
 
-/// The torus's distance under complement traffic is 3 switches; table 9 gives it 166.36 MByte/s.
-const IDEAL_TORUS: f64 = 166.36;
+impl Fits {
+    /// The conditions of the paper: what it prints of the network and of the torus, whose distance under
+    /// complement traffic is 3 switches.
+    fn of(data: &Rhinet2, name: &str, lost: [u32; 2]) -> Fits {
+        let ideal = |key: &str| data.table9.get(key).map_or(f64::NAN, |row| row.ideal);
+        Fits { distance: data.barrier64(name).avg_dist, ideal: ideal(name) / ideal("torus4x4"), lost }
+    }
+}
 
 /// The graphs that fit.
 pub struct Irregular {
@@ -32,17 +39,19 @@ pub struct Irregular {
     pub found: usize,
     /// Graphs that are simulated, each given by the cables of the mesh that are missing.
     pub chosen: Vec<u32>,
+    /// The average distance by which they were found.
+    pub printed_distance: f64,
 }
 
 impl Irregular {
     /// Graphs that could be A; at most `wanted` of them are chosen.
-    pub fn a(wanted: usize) -> Irregular {
-        Self::search("A", Fits { distance: 4.1, ideal: 137.74 / IDEAL_TORUS, lost: [2, 9] }, wanted)
+    pub fn a(data: &Rhinet2, wanted: usize) -> Irregular {
+        Self::search("A", Fits::of(data, "A", [2, 9]), wanted)
     }
 
     /// Graphs that could be B; at most `wanted` of them are chosen.
-    pub fn b(wanted: usize) -> Irregular {
-        Self::search("B", Fits { distance: 3.6, ideal: 148.02 / IDEAL_TORUS, lost: [1, 8] }, wanted)
+    pub fn b(data: &Rhinet2, wanted: usize) -> Irregular {
+        Self::search("B", Fits::of(data, "B", [1, 8]), wanted)
     }
 
     fn search(name: &'static str, fits: Fits, wanted: usize) -> Irregular {
@@ -52,7 +61,7 @@ impl Irregular {
         let found = all.len();
         let wanted = wanted.min(found);
         let chosen = (0..wanted).map(|at| all[at * found / wanted]).collect();
-        Irregular { name, found, chosen }
+        Irregular { name, found, chosen, printed_distance: fits.distance }
     }
 
     /// The network of one of the graphs.
@@ -126,6 +135,7 @@ fn measure(edges: &[(usize, usize)], lost: u32) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Data;
     use tasuki_topo::measure::{SelfPairs, distances};
 
     /// The mesh itself has the published figures: average 3.5 (table 3), and table 9's ideal 148.02 over the
@@ -140,7 +150,8 @@ mod tests {
     /// The chosen graphs have the printed average distance by an independent measure.
     #[test]
     fn what_is_chosen_fits() -> Result<(), NetworkError> {
-        for (irregular, printed) in [(Irregular::a(20), 4.1), (Irregular::b(20), 3.6)] {
+        let data = Data::built_in().expect("the figures of this build can be read").rhinet2;
+        for (irregular, printed) in [(Irregular::a(&data, 20), 4.1), (Irregular::b(&data, 20), 3.6)] {
             assert!(!irregular.chosen.is_empty());
             for &lost in &irregular.chosen {
                 let net = irregular.network(lost)?;

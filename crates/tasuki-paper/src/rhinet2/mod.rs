@@ -1,6 +1,5 @@
 //! The evaluation of topologies on RHiNET-2 (Koibuchi, Watanabe, Otsuka, Amano, IPSJ Transactions 2004), run
-//! again in the simulator: every cell of tables 1 and 3 to 9 and what the text says of figures 4 and 6 to 8,
-//! published beside simulated.
+//! again in the simulator: every cell of tables 1 and 3 to 9 and what the text says of figures 4 and 6 to 8.
 //!
 //! The model is fitted to figure 4 and table 8 only ([`Model::constants`] lists all numbers that went into
 //! it); the time that packets wait for each other comes from the simulation. `docs/internals/simulator.md`
@@ -8,17 +7,20 @@
 
 mod bandwidth;
 mod barrier;
-mod cell;
+mod barriers;
+mod claims;
 mod effort;
 mod error;
 mod figures;
 mod irregular;
 mod model;
+mod names;
 mod networks;
+mod programs;
 mod sensitivity;
 mod tables;
 
-pub use self::cell::{Cell, Target};
+pub use self::claims::claims;
 pub use self::effort::Effort;
 pub use self::error::Rhinet2Error;
 pub use self::figures::{Curve, Figure};
@@ -26,24 +28,32 @@ pub use self::irregular::{Fits, Irregular};
 pub use self::model::{Constant, Model};
 pub use self::sensitivity::Moved;
 
-/// All cells, in the paper's order. `progress` is called with the name of each of the [`STAGES`] stages as it
+use crate::cell::Findings;
+use crate::data::Rhinet2;
+
+/// Simulates everything. Of the published figures only those are used that are inputs: by them the graphs are
+/// found that could be A and B. `progress` is called with the name of each of the [`STAGES`] stages as it
 /// begins.
-pub fn run(model: &Model, effort: Effort, mut progress: impl FnMut(&str)) -> Result<Vec<Cell>, Rhinet2Error> {
-    let mut cells = Vec::new();
+pub fn run(
+    model: &Model,
+    data: &Rhinet2,
+    effort: Effort,
+    mut progress: impl FnMut(&str),
+) -> Result<Findings, Rhinet2Error> {
     progress("table 1");
-    cells.extend(tables::table1()?);
+    let mut found = tables::table1()?;
     progress("graphs that could be A and B");
-    let a = Irregular::a(effort.graphs);
-    let b = Irregular::b(effort.graphs);
+    let a = Irregular::a(data, effort.graphs);
+    let b = Irregular::b(data, effort.graphs);
     progress("barriers");
-    cells.extend(tables::barriers(model, effort, [&a, &b])?);
+    found.extend(barriers::barriers(model, effort, [&a, &b])?);
     progress("table 8");
-    cells.extend(tables::table8(model)?);
+    found.extend(tables::table8(model)?);
     progress("complement traffic");
-    cells.extend(tables::table9(model, [&a, &b])?);
+    found.extend(tables::table9(model, [&a, &b])?);
     progress("figures");
-    cells.extend(figures::stated(model, &a)?);
-    Ok(cells)
+    found.extend(figures::stated(model, &a)?);
+    Ok(found)
 }
 
 /// Number of times that [`run`] calls `progress`.

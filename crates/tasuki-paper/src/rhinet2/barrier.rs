@@ -2,9 +2,9 @@
 
 use super::model::SMALL;
 use super::{Model, Rhinet2Error};
-use crate::Rng;
-use crate::fabric::Fabric;
-use crate::fabric::loads::{Barrier, BarrierShape, Share};
+use tasuki_random::{Random as Rng, mix};
+use tasuki_sim::fabric::Fabric;
+use tasuki_sim::fabric::loads::{Barrier, BarrierShape, Share};
 use tasuki_topo::{Network, Tables};
 
 /// Barriers per list, and how many of them come before the measurement. Nothing in the model is random but
@@ -59,7 +59,7 @@ fn shares(share: Share) -> [u64; 4] {
 
 /// The hosts in random order; the order is equal for all networks of this number of hosts.
 fn visit_list(hosts: usize, seed: u64, list: u64) -> Vec<u32> {
-    let mut rng = Rng::new(crate::mix(seed) ^ list);
+    let mut rng = Rng::new(mix(seed) ^ list);
     let mut order: Vec<u32> = (0..hosts as u32).collect();
     for at in (1..order.len()).rev() {
         order.swap(at, rng.index(at + 1));

@@ -3,8 +3,8 @@
 
 use super::model::{HEADERS, SMALL};
 use super::{Model, Rhinet2Error};
-use crate::fabric::loads::{Push, Targets};
-use crate::fabric::{Fabric, US};
+use tasuki_sim::fabric::loads::{Push, Targets};
+use tasuki_sim::fabric::{Fabric, US};
 use tasuki_topo::bounds::Pattern;
 use tasuki_topo::{HostId, Network, Tables};
 

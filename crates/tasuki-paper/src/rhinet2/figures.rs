@@ -2,11 +2,12 @@
 
 use super::bandwidth::{PATTERNS, flows, mean};
 use super::barrier::of_two;
-use super::cell::{Cell, Target};
 use super::irregular::Irregular;
-use super::model::{BARRIER_HOST_US, MOST_DATA, SLOPE_US, SMALL};
+use super::model::{MOST_DATA, SMALL};
 use super::networks::{Named, Routing, fat_tree_32, line, mesh, of_32, torus};
 use super::{Model, Rhinet2Error};
+use crate::cell::Findings;
+use tasuki_random::Random;
 use tasuki_topo::{Network, PathRule};
 
 /// A figure of the paper, drawn from the model.
@@ -63,48 +64,42 @@ impl Bandwidths {
 }
 
 /// What the text says of figures 4 and 6 to 8.
-pub(super) fn stated(model: &Model, a: &Irregular) -> Result<Vec<Cell>, Rhinet2Error> {
+pub(super) fn stated(model: &Model, a: &Irregular) -> Result<Findings, Rhinet2Error> {
     let (one, seven) = (of_two(model, 1)?, of_two(model, 7)?);
     let slope = (seven - one) / 6.0;
     let host = one - slope - 2.0 * f64::from(SMALL) * 8e6 / super::model::LINK_BPS as f64;
-    let mut cells = vec![
-        Cell::new("F4", "barrier of two, per switch", "us", (SLOPE_US, slope), Target::Fitted),
-        Cell::new("F4", "barrier of two, hosts", "us", (BARRIER_HOST_US, host), Target::Fitted),
-    ];
-    cells.extend(figure6(model, a)?);
-    let loss = loss_per_switch(model)?;
-    // "about 10 MByte/s at most".
-    let cell = Cell::new("F7", "loss per switch, at most", "MB/s", (10.0, loss), Target::Within(2.0));
-    cells.push(cell.noted(
-        "the text says about; table 8 itself, 1792 / (8.46 + 0.7 s), loses 13.9 from 1 to 2 switches, 10.2 \
-         on average; it would take the points of figure 7",
-    ));
-    cells.extend(figure8(model)?);
-    Ok(cells)
+    let mut found = Findings::default();
+    found.put("F4", "barrier of two, per switch", slope);
+    found.put("F4", "barrier of two, hosts", host);
+    found.put("F7", "loss per switch, at most", loss_per_switch(model)?);
+    found.extend(figure6(model, a)?);
+    found.extend(figure8(model)?);
+    Ok(found)
 }
 
-fn figure6(model: &Model, a: &Irregular) -> Result<Vec<Cell>, Rhinet2Error> {
+fn figure6(model: &Model, a: &Irregular) -> Result<Findings, Rhinet2Error> {
     let of = |named: &Named| Bandwidths::of(model, &named.net, named.routing, &SIZES);
     let (mesh, torus) = (of(&mesh()?)?, of(&torus()?)?);
     let (mut torus_over, mut mesh_over) = (Vec::new(), Vec::new());
     for &lost in &a.chosen {
+        // The largest packets alone: over the graphs all sizes would take seven times as long.
         let graph = Bandwidths::of(model, &a.network(lost)?, Routing::Structured, &[MOST_DATA])?;
         let largest =
             |all: &Bandwidths| Bandwidths(all.0.iter().map(|row| row[row.len() - 1..].into()).collect());
         torus_over.push(largest(&torus).over(&graph));
         mesh_over.push(largest(&mesh).over(&graph));
     }
-    let note = "over graphs that fit what is stated; 1,792 bytes";
-    Ok(vec![
-        Cell::new("F6", "torus over mesh, at most", "%", (47.0, torus.over(&mesh)), Target::Within(3.0)),
-        Cell::over("F6", "torus over A, at most", "%", 91.0, torus_over, 3.0).noted(note),
-        Cell::over("F6", "mesh over A, at most (4.6)", "%", 30.0, mesh_over, 3.0).noted(note),
-    ])
+    let mut found = Findings::default();
+    found.put("F6", "torus over mesh, at most", torus.over(&mesh));
+    found.put_each("F6", "torus over A, at most", torus_over).note = "1,792 bytes".into();
+    found.put_each("F6", "mesh over A, at most (4.6)", mesh_over).note = "1,792 bytes".into();
+    Ok(found)
 }
 
 /// Figure 8. The text does not say which paths lead to the receiving hosts, nor how the switches are
 /// numbered, on which the patterns depend. So the cells are ranges over both path rules, and over numberings.
-fn figure8(model: &Model) -> Result<Vec<Cell>, Rhinet2Error> {
+/// If the number of switches is no square, transposing rotates the bits of their numbers.
+fn figure8(model: &Model) -> Result<Findings, Rhinet2Error> {
     let of = |named: &Named| Bandwidths::of(model, &named.net, named.routing, &SIZES);
     let [ring, mesh, torus, clos] = of_32()?;
     let tree = fat_tree_32()?;
@@ -112,19 +107,12 @@ fn figure8(model: &Model) -> Result<Vec<Cell>, Rhinet2Error> {
         (of(&ring)?, of(&mesh)?, of(&torus)?, of(&clos)?, of(&tree)?);
     let best = [&ring, &mesh, &torus_rates, &tree_rates].iter().all(|other| clos.mean() >= other.mean());
     let worse = tree_rates.mean() < torus_rates.mean() && tree_rates.mean() < mesh.mean();
-    let holds = |name: &str, holds: bool| {
-        Cell::new("F8", name, "holds", (1.0, f64::from(u8::from(holds))), Target::Within(0.0))
-    };
-    let (over_tree, over_torus) = (renumbered(model, &clos, &tree)?, renumbered(model, &clos, &torus)?);
-    let note = "over path rules and numberings of the switches; transposing rotates the 3 bits of 8 switches";
-    let short = "likewise; 48 % over the torus too would take the numbers of the switches in figure 8, the \
-                 tables that were loaded, and whether the dimension of two switches had one cable or two";
-    Ok(vec![
-        Cell::over("F8", "Clos over fat tree of 14, at most", "%", 48.0, over_tree, 0.0).noted(note),
-        Cell::over("F8", "Clos over torus 4x2, at most", "%", 48.0, over_torus, 0.0).noted(short),
-        holds("Clos is best on average", best),
-        holds("fat tree of 14 below torus and mesh on average", worse),
-    ])
+    let mut found = Findings::default();
+    found.put_range("F8", "Clos over fat tree of 14, at most", &renumbered(model, &clos, &tree)?);
+    found.put_range("F8", "Clos over torus 4x2, at most", &renumbered(model, &clos, &torus)?);
+    found.put("F8", "Clos is best on average", f64::from(u8::from(best)));
+    found.put("F8", "fat tree of 14 below torus and mesh", f64::from(u8::from(worse)));
+    Ok(found)
 }
 
 /// The most by which the bandwidth of Clos exceeds that of the fat tree of 14 switches and of the torus 4x2
@@ -171,7 +159,7 @@ fn renumbered(model: &Model, best: &Bandwidths, named: &Named) -> Result<Vec<f64
 /// Renumbers the switches of a pattern.
 fn renumber(flows: &mut [(u32, u32)], seed: u64) {
     let mut places: Vec<usize> = (0..flows.len()).collect();
-    let mut rng = crate::Rng::new(seed);
+    let mut rng = Random::new(seed);
     for at in (1..places.len()).rev() {
         places.swap(at, rng.index(at + 1));
     }

@@ -1,7 +1,7 @@
 //! The model: what the paper states, what is fitted, what is assumed.
 
-use crate::fabric::loads::{HostTimes, PushTimes};
-use crate::fabric::{Arbiter, Crossbar, FlowControl, Room, Settings, Switching};
+use tasuki_sim::fabric::loads::{HostTimes, PushTimes};
+use tasuki_sim::fabric::{Arbiter, Crossbar, FlowControl, Room, Settings, Switching};
 use tasuki_topo::{Engine, Limits, Network, PathRule, Tables, route};
 
 use super::Rhinet2Error;

@@ -6,8 +6,8 @@ use super::model::{Model, thirds};
 use super::networks::{Named, mesh, of_16, of_32, torus};
 use super::tables::complement;
 use super::{Effort, Rhinet2Error};
-use crate::fabric::loads::HostTimes;
-use crate::fabric::{Arbiter, Crossbar, FlowControl, Room, Settings, Switching};
+use tasuki_sim::fabric::loads::HostTimes;
+use tasuki_sim::fabric::{Arbiter, Crossbar, FlowControl, Room, Settings, Switching};
 use tasuki_topo::PathRule;
 
 /// The values of some cells if one choice is made differently.

@@ -1,0 +1,85 @@
+//! `tasuki paper`: what papers state, beside what runs here.
+
+mod show;
+mod stages;
+
+pub use show::cells as print_cells;
+
+use crate::{
+    args::{PaperArgs, PaperCommand, PaperData},
+    failure::Failure,
+    terminal::{print_json, progress_bar},
+};
+use std::{fs, process::ExitCode};
+use tasuki_paper::{Data, FILES, Findings, Paper};
+
+/// Runs the command.
+pub fn run(command: &PaperCommand) -> Result<ExitCode, Failure> {
+    match command {
+        PaperCommand::List(arguments) => show::list(&Data::built_in()?, arguments.json)?,
+        PaperCommand::Data(arguments) => write_data(arguments)?,
+        _ => {
+            if let Some((paper, arguments)) = command.paper() {
+                one(paper, arguments)?;
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs one paper and shows its cells.
+fn one(paper: Paper, arguments: &PaperArgs) -> Result<(), Failure> {
+    arguments.overwrite.check_file(arguments.html.as_deref())?;
+    let data = match &arguments.data {
+        Some(folder) => Data::of_folder(folder)?,
+        None => Data::built_in()?,
+    };
+    let found = if arguments.rules { Findings::default() } else { find(paper, &data, arguments)? };
+    let cells = paper.cells(&data, &found);
+    if arguments.json {
+        print_json(&cells)?;
+    } else if arguments.rules {
+        show::rules(&cells);
+    } else {
+        show::cells(&cells, &found.notes);
+    }
+    if let Some(file) = &arguments.html {
+        let commands = commands(paper, arguments.quick);
+        let page = tasuki_paper::page(paper, &cells, &found.notes, &commands);
+        fs::write(file, page)
+            .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))?;
+    }
+    Ok(())
+}
+
+/// The command of the paper, and those of its measurements.
+fn commands(paper: Paper, quick: bool) -> Vec<String> {
+    let own = format!("tasuki paper {paper}{}", if quick { " --quick" } else { "" });
+    std::iter::once(own).chain(paper.stages(quick).iter().map(tasuki_paper::Stage::command)).collect()
+}
+
+/// Simulates and measures.
+fn find(paper: Paper, data: &Data, arguments: &PaperArgs) -> Result<Findings, Failure> {
+    let bar = progress_bar(paper.simulations()).with_prefix(paper.name());
+    let simulated = paper.simulate(data, arguments.quick, |what| {
+        bar.set_message(what.to_owned());
+        bar.inc(1);
+    });
+    bar.finish_and_clear();
+    let mut found = simulated?;
+    if !arguments.no_labs {
+        found.extend(stages::measure(paper, arguments)?);
+    }
+    Ok(found)
+}
+
+fn write_data(arguments: &PaperData) -> Result<(), Failure> {
+    let folder = &arguments.folder;
+    arguments.overwrite.check_in(folder, FILES.map(|(name, _)| name))?;
+    let fail = |error| Failure::new(format!("cannot write into {}: {error}", folder.display()));
+    fs::create_dir_all(folder).map_err(fail)?;
+    for (name, text) in FILES {
+        fs::write(folder.join(name), text).map_err(fail)?;
+    }
+    Ok(())
+}
