@@ -101,7 +101,7 @@ fn a_host_that_trusts_the_head_but_has_a_key_of_others_hears_nothing() {
     let (own, other) = (bundles(), bundles());
     let mut thief = own[1].clone();
     thief.key = other[1].key.clone();
-    thief.hosts[1].certificate = other[1].certificate.clone();
+    thief.hosts[1].certificate = other[1].hosts[1].certificate.clone();
     let mut meeting = Meeting::of(&own[0], &thief, ["1", "1"]);
     assert!(!meeting.until(SHORT, |meeting| !meeting.heard.is_empty() || !meeting.orders.is_empty()));
 }
@@ -110,7 +110,7 @@ fn a_host_that_trusts_the_head_but_has_a_key_of_others_hears_nothing() {
 fn a_host_that_is_left_out_is_not_heard_any_more() {
     let (own, other) = (bundles(), bundles());
     let mut head = own[0].clone();
-    head.hosts[1].certificate = other[1].certificate.clone();
+    head.hosts[1].certificate = other[1].hosts[1].certificate.clone();
     let mut meeting = Meeting::of(&head, &own[1], ["1", "1"]);
     assert!(!meeting.until(SHORT, |meeting| !meeting.heard.is_empty()));
 }
