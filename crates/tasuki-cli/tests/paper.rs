@@ -26,8 +26,8 @@ fn papers_are_listed_with_their_cells() {
     }
 }
 
-/// Figure 6 of the ATM paper has a throughput of about 50 Mbit/s with pace, which the model gives; a file that
-/// says 90 is not met. Its page says the same.
+/// Figure 6 of the ATM paper has a throughput of about 50 Mbit/s with pace, which the model gives; a file
+/// that says 90 is not met. Its page says so, too.
 #[test]
 fn a_figure_that_is_changed_in_the_file_is_not_met() {
     let folder = tempfile::tempdir().expect("a folder");

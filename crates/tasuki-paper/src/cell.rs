@@ -186,6 +186,11 @@ pub enum Standing {
 }
 
 impl Cell {
+    /// Our figure; `None`: it was not run.
+    pub fn ours(&self) -> Option<f64> {
+        self.here
+    }
+
     /// In which column of the summary it is counted.
     pub fn standing(&self) -> Standing {
         match (self.role, self.part_of, self.agrees) {

@@ -16,7 +16,7 @@ pub enum Rule {
     AtLeast,
     /// A ratio: its distance from 1 within a fifth of the published one's, or 0.02 if that is more.
     Effect,
-    /// The same figure.
+    /// Exactly the published figure.
     Equal,
     /// A statement: 1 is true, 0 is false.
     Holds,

@@ -1,13 +1,15 @@
 //! The server of one host: it answers that host's ranks.
 
+mod barrier;
+
 use crate::{
     FenceIn, FenceOut, JobShape, Limits, ShapeError,
-    group::{Group, Members},
     rank::{Rank, Stage},
     reply,
     request::Request,
     space::{self, Space},
 };
+use barrier::Barrier;
 use std::collections::{BTreeMap, VecDeque};
 
 /// What the owner of a [`Node`] has to do, in this order.
@@ -47,8 +49,8 @@ pub enum Action {
         /// The rank.
         rank: u32,
     },
-    /// A rank waits for one that is gone, for ever: in a barrier, or because a rank that begins needs all ranks
-    /// of the job to begin (MPICH 5.0 waits for those of its host in shared memory). End the job.
+    /// A rank waits for one that is gone, for ever: in a barrier, or because a rank that begins needs all
+    /// ranks of the job to begin (MPICH 5.0 waits for those of its host in shared memory). End the job.
     Stuck {
         /// The rank that waits.
         rank: u32,
@@ -62,18 +64,6 @@ pub enum Action {
         /// What it did, in one line for the user.
         why: String,
     },
-}
-
-/// A barrier that ranks of this host are in.
-#[derive(Debug)]
-struct Barrier {
-    group: Group,
-    /// Ranks of this host that take part.
-    local: Vec<u32>,
-    /// Those that have come, with what they called the group.
-    came: BTreeMap<u32, Option<String>>,
-    /// This host's part, once all have come.
-    sent: Option<FenceIn>,
 }
 
 /// The PMI server of one host of a job.
@@ -269,65 +259,6 @@ impl Node {
             _ if space != self.shape.name => None,
             "PMI_process_mapping" => self.mapping.as_deref(),
             key => self.space.get(key),
-        }
-    }
-
-    fn enter(&mut self, rank: u32, text: Option<String>) -> Result<(), String> {
-        let group =
-            Group::parse(text.as_deref(), &self.shape).map_err(|what| format!("a barrier of {what}"))?;
-        if !group.has(rank) {
-            return Err(format!("a barrier of ranks {} without itself", group.key));
-        }
-        let state = self.ranks.get_mut(&rank).ok_or("a rank of another host")?;
-        state.barriers += 1;
-        if state.barriers > self.limits.barriers {
-            return Err(format!("more than {} barriers at the same time", self.limits.barriers));
-        }
-        let local = || self.ranks.keys().copied().filter(|rank| group.has(*rank)).collect();
-        let key = group.key.clone();
-        let barrier = self.barriers.entry(key.clone()).or_insert_with(|| Barrier {
-            local: local(),
-            group: group.clone(),
-            came: BTreeMap::new(),
-            sent: None,
-        });
-        if barrier.came.insert(rank, text).is_some() {
-            return Err("the same barrier twice at the same time".into());
-        }
-        let is_gone = |rank: &&u32| self.ranks.get(rank).is_some_and(|state| state.stage == Stage::Closed);
-        if let Some(&awaits) = barrier.local.iter().find(is_gone) {
-            self.actions.push_back(Action::Stuck { rank, awaits });
-        }
-        if barrier.came.len() == barrier.local.len() {
-            self.all_came(&key);
-        }
-        Ok(())
-    }
-
-    /// All ranks of this host that take part in a barrier have come.
-    fn all_came(&mut self, key: &str) {
-        let Some(barrier) = self.barriers.get_mut(key) else { return };
-        let is_local = match &barrier.group.members {
-            Members::Node => true,
-            Members::World => self.ranks.len() == self.shape.hosts_of_ranks.len(),
-            Members::Ranks(ranks) => ranks.len() == barrier.local.len(),
-        };
-        if is_local {
-            return self.release(key);
-        }
-        let part = FenceIn { host: self.host, group: key.to_owned(), puts: self.space.take_fresh() };
-        barrier.sent = Some(part.clone());
-        self.actions.push_back(Action::Fence(part));
-    }
-
-    fn release(&mut self, key: &str) {
-        let Some(barrier) = self.barriers.remove(key) else { return };
-        for (rank, text) in barrier.came {
-            let Some(state) = self.ranks.get_mut(&rank) else { continue };
-            state.barriers = state.barriers.saturating_sub(1);
-            if state.stage != Stage::Closed {
-                self.send(rank, reply::barrier(text.as_deref()));
-            }
         }
     }
 }

@@ -93,7 +93,7 @@ pub fn cells(cells: &[Cell], notes: &[String]) {
     judged.keys(2);
     for cell in cells {
         let mark = mark(cell, &mut remarks);
-        let here = cell.here.map_or("-".to_owned(), figure);
+        let ours = cell.ours().map_or("-".to_owned(), figure);
         let range =
             cell.range.map_or("-".to_owned(), |[low, high]| format!("{} to {}", figure(low), figure(high)));
         if cell.role == Role::Input {
@@ -103,7 +103,7 @@ pub fn cells(cells: &[Cell], notes: &[String]) {
                 cell.cell.clone(),
                 unit,
                 figure(cell.published),
-                here,
+                ours,
                 mark,
             ]);
             continue;
@@ -117,7 +117,7 @@ pub fn cells(cells: &[Cell], notes: &[String]) {
             cell.item.to_owned(),
             name,
             figure(cell.published),
-            here,
+            ours,
             range,
             rule(cell),
             verdict,

@@ -82,7 +82,7 @@ fn inputs(found: &mut Findings) {
     ));
 }
 
-/// The same number of KB of 1000 bytes.
+/// As many KB of 1000 bytes as these bytes are KB of 1024.
 fn thousands(bytes: u64) -> u64 {
     bytes / 1024 * 1000
 }

@@ -237,3 +237,13 @@ pub fn assert_nothing_left(id: &str, residence: &Residence) {
         assert!(!folder.exists(), "{} stays", folder.display());
     }
 }
+
+/// The job without any cgroup: a folder that is in no cgroup hierarchy.
+pub fn without_cgroup(job: JobSpec) -> JobSpec {
+    JobSpec { cgroup: Some(std::env::temp_dir()), ..job }
+}
+
+/// A job of some ranks, once held together by a cgroup (where the machine has one) and once without.
+pub fn both(stem: &str, ranks: u32, text: &str) -> [JobSpec; 2] {
+    [script(stem, ranks, text), without_cgroup(script(stem, ranks, text))]
+}
