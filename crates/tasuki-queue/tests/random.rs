@@ -63,10 +63,8 @@ impl World {
                 let own = start.parts.iter().find(|part| part.host == format!("n{at}")).expect("a part");
                 self.hosts[at].jobs.insert(start.job, own.ranks.iter().copied().collect());
             }
-            Order::End { job } => {
-                if self.hosts[at].jobs.contains_key(&job) {
-                    self.hosts[at].ending.insert(job);
-                }
+            Order::End { job } if self.hosts[at].jobs.contains_key(&job) => {
+                self.hosts[at].ending.insert(job);
             }
             _ => {}
         }

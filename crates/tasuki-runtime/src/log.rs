@@ -1,7 +1,7 @@
 //! The output of jobs, on disk until a job is forgotten: a file of records per job, each of which is a frame.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, btree_map::Entry},
     fs::{File, OpenOptions},
     io::{self, Read, Seek, SeekFrom, Write},
     os::unix::fs::OpenOptionsExt,
@@ -21,6 +21,15 @@ struct Log {
     is_full: bool,
 }
 
+impl Log {
+    /// Opens the log of the job whose folder this is, or begins it.
+    fn open(folder: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path(folder))?;
+        let length = file.metadata()?.len();
+        Ok(Self { file, length, is_full: length >= KEPT_MAX })
+    }
+}
+
 /// The logs of jobs that run.
 #[derive(Default)]
 pub(crate) struct Logs {
@@ -35,12 +44,13 @@ impl Logs {
     /// Appends output of a job whose folder this is. What is beyond [`KEPT_MAX`] is left out, which the log
     /// says.
     pub fn append(&mut self, job: JobId, folder: &Path, records: &[Record]) -> io::Result<()> {
-        if !self.open.contains_key(&job) {
-            let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path(folder))?;
-            let length = file.metadata()?.len();
-            self.open.insert(job, Log { file, length, is_full: length >= KEPT_MAX });
+        let log = match self.open.entry(job) {
+            Entry::Occupied(log) => log.into_mut(),
+            Entry::Vacant(place) => place.insert(Log::open(folder)?),
+        };
+        if log.is_full {
+            return Ok(());
         }
-        let Some(log) = self.open.get_mut(&job).filter(|log| !log.is_full) else { return Ok(()) };
         let mut bytes = Vec::new();
         for record in records {
             tasuki_control::write(record, &mut bytes).map_err(io::Error::other)?;

@@ -38,7 +38,7 @@ fn a_killed_rank_is_lost_and_its_end_is_told() {
         ran.until(|event| *event == Event::RankEnded { rank: 2, end: End::Signal(9) });
         assert!(ran.events.contains(&Event::Lost { rank: 2 }), "{}: {}", tested.name, ran.said());
         ran.send(Command::End { grace_ms: 0 });
-        ran.to_end();
+        ran.run_out();
         assert_nothing_left(&job.id, &state.residence);
     }
 }
@@ -85,7 +85,7 @@ fn an_mpi_job_stands_still_and_goes_on_with_right_results() {
             ran.until(|event| matches!(event, Event::Thawed { .. }));
         }
         ran.send(Command::Signal(libc::SIGUSR1));
-        ran.to_end();
+        ran.run_out();
         assert_eq!(
             ran.ends.values().collect::<Vec<_>>(),
             [&End::Exit(0); 2],
@@ -140,5 +140,5 @@ fn a_hostile_rank_is_cut_off_with_a_reason() {
     assert!(kilobytes < 30_000, "the shepherd's memory: {peak}");
     ran.send(Command::End { grace_ms: 0 });
     assert!(ran.step(LIMIT).unwrap().is_some());
-    ran.to_end();
+    ran.run_out();
 }

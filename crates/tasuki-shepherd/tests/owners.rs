@@ -38,7 +38,7 @@ fn a_job_outlives_its_owner_if_it_is_told_to_and_another_takes_it_over() {
     // A third may not while the second is there.
     assert!(Shepherd::attach(&socket).unwrap().next(Some(LIMIT)).is_err());
     second.send(Command::Input(b"two\n".to_vec()));
-    second.to_end();
+    second.run_out();
     assert!(second.out(0).ends_with("two\n"));
     assert_eq!(second.ends[&0], End::Exit(4));
     // The door closes once the end was told.

@@ -51,7 +51,7 @@ fn what_is_left_behind_is_killed_even_daemons() {
                 (while :; do setsid sleep 0.05 & sleep 0.01; done) & echo $RANK; sleep 0.2; exit 3";
     for job in both("daemons", 2, text) {
         let (mut ran, state) = Job::started(&job);
-        let swept = ran.to_end();
+        let swept = ran.run_out();
         assert!(swept >= 4, "{swept} were swept: {}", ran.said());
         assert_eq!(ran.ends.values().copied().collect::<Vec<_>>(), [End::Exit(3), End::Exit(3)]);
         assert_nothing_left(&job.id, &state.residence);
@@ -65,7 +65,7 @@ fn a_job_is_asked_to_end_and_killed_when_it_does_not() {
         let (mut ran, state) = Job::started(&job);
         (0..2).for_each(|rank| ran.until_written(rank, "up"));
         ran.send(Command::End { grace_ms: 3000 });
-        ran.to_end();
+        ran.run_out();
         assert_eq!((ran.ends[&0], ran.ends[&1]), (End::Exit(5), End::Signal(9)), "{}", ran.said());
         assert!(ran.out(1).contains("asked"));
         assert_nothing_left(&job.id, &state.residence);
@@ -82,7 +82,7 @@ fn a_flood_waits_for_its_reader_and_is_whole_then() {
     job.send(Command::Query);
     let Event::State(state) = job.until(|event| matches!(event, Event::State(_))) else { unreachable!() };
     assert_eq!(state.ranks[0].end, None, "the rank waits");
-    job.to_end();
+    job.run_out();
     assert_eq!(job.out(0).len(), LINES * 41);
     assert_eq!(job.text(0, Stream::Err), "done\n");
 }
@@ -99,7 +99,7 @@ fn standard_input_reaches_rank_0_and_only_that() {
     job.send(Command::Input(b"one\ntwo\n".to_vec()));
     job.until_written(0, "two");
     job.send(Command::InputEnd);
-    job.to_end();
+    job.run_out();
     assert_eq!((job.out(0).as_str(), job.out(1).as_str()), ("one\ntwo\nend of 0\n", "end of 1\n"));
     assert!(job.events.contains(&Event::InputTaken(8)), "{}", job.said());
 }
@@ -117,7 +117,7 @@ fn a_rank_that_never_reads_its_input_holds_nobody_up() {
     job.send(Command::Query);
     job.until(|event| matches!(event, Event::State(_)));
     job.send(Command::End { grace_ms: 0 });
-    job.to_end();
+    job.run_out();
     for event in &job.events {
         if let Event::InputTaken(bytes) = event {
             taken += bytes;
@@ -146,14 +146,14 @@ fn a_job_stands_still_and_goes_on() {
         ran.send(Command::Freeze);
         ran.until(|event| matches!(event, Event::Frozen { .. }));
         ran.send(Command::End { grace_ms: 100 });
-        ran.to_end();
+        ran.run_out();
         assert_nothing_left(&job.id, &state.residence);
     }
     let (mut ran, state) = Job::started(&script("freezekill", 2, "sleep 1000 & sleep 1000"));
     ran.send(Command::Freeze);
     ran.until(|event| matches!(event, Event::Frozen { .. }));
     ran.send(Command::End { grace_ms: 0 });
-    ran.to_end();
+    ran.run_out();
     assert!(matches!(state.residence, Residence::Processes) || ran.ends[&0] == End::Signal(9));
 }
 
@@ -168,7 +168,7 @@ fn a_signal_reaches_every_rank_with_its_group() {
     job.send(Command::Signal(4711));
     job.until(|event| matches!(event, Event::Failed { what } if what.contains("4711")));
     job.send(Command::End { grace_ms: 0 });
-    job.to_end();
+    job.run_out();
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn jobs_that_make_no_sense_are_refused_at_once() {
 #[test]
 fn a_cgroup_is_used_where_there_is_one() {
     let (mut job, state) = Job::started(&script("cgroup", 1, "cat /proc/self/cgroup"));
-    job.to_end();
+    job.run_out();
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
     let may = nix::unistd::Uid::effective().is_root() && mounts.contains("cgroup2");
     if let (Residence::V2(folder), true) = (&state.residence, may) {

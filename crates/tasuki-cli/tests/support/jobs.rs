@@ -73,7 +73,8 @@ impl Cluster {
     /// A job.
     pub fn job(&self, number: &str) -> serde_json::Value {
         let jobs = self.jobs();
-        let is_it = |job: &&serde_json::Value| job["id"].to_string() == number;
+        let number: u64 = number.parse().expect("a number");
+        let is_it = |job: &&serde_json::Value| job["id"].as_u64() == Some(number);
         jobs.as_array().expect("a list").iter().find(is_it).expect("the job").clone()
     }
 

@@ -184,7 +184,7 @@ fn lock(path: &Path) -> Option<Flock<File>> {
 /// Refuses what does not fit, before it fills the disk or the memory of others.
 fn check_room(place: &Path, bytes: u64) -> Result<(), Trouble> {
     let Ok(disk) = statvfs(place) else { return Ok(()) };
-    let room = disk.blocks_available() as u64 * disk.fragment_size() as u64;
+    let room = disk.blocks_available().saturating_mul(disk.fragment_size());
     if bytes <= room {
         return Ok(());
     }

@@ -118,7 +118,7 @@ impl Job {
     }
 
     /// Waits for the end of everything. Returns how many processes were left behind.
-    pub fn to_end(&mut self) -> u32 {
+    pub fn run_out(&mut self) -> u32 {
         match self.until(|event| matches!(event, Event::Ended { .. })) {
             Event::Ended { swept } => swept,
             _ => unreachable!("it was looked for"),
@@ -155,7 +155,7 @@ impl Job {
 /// Runs a job to its end.
 pub fn run(spec: &JobSpec) -> Job {
     let mut job = Job::start(spec);
-    job.to_end();
+    job.run_out();
     job
 }
 
