@@ -142,16 +142,26 @@ fn clean(path: &Path) -> io::Result<Option<Kept>> {
         fs::remove_dir_all(path)?;
         return Ok(None);
     };
-    for file in sent.iter().map(|name| path.join(name)).chain([path.join(SENT)]) {
-        // The program may have removed it.
-        let _ = fs::remove_file(file);
-    }
+    // The program may have removed any of this.
+    let _ = fs::remove_file(path.join(SENT));
+    sent.iter().for_each(|name| remove_sent(path, name));
     let _ = fs::remove_dir_all(path.join("lib"));
     let kept = path.with_file_name(format!("{KEPT}{job}"));
     fs::rename(path, &kept)?;
     let folder = kept.join(WORK);
     files.truncate(NAMES_MAX);
     Ok(Some(Kept { folder: folder.display().to_string(), files }))
+}
+
+/// Removes a file that was sent, and the folders that it was sent in if they are empty then.
+fn remove_sent(root: &Path, name: &Path) {
+    let _ = fs::remove_file(root.join(name));
+    let folders =
+        name.ancestors().skip(1).take_while(|folder| folder.starts_with(WORK) && *folder != Path::new(WORK));
+    for folder in folders {
+        // A folder in which something is left stays.
+        let _ = fs::remove_dir(root.join(folder));
+    }
 }
 
 /// Collects the files of a folder that were not sent, by their names below the working folder.

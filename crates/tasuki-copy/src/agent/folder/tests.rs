@@ -35,7 +35,7 @@ fn a_folder_is_its_users_alone_and_goes_with_the_job() {
 fn what_the_program_has_written_is_kept_and_nothing_else() {
     let place = tempfile::tempdir().unwrap();
     let folder = JobFolder::make(place.path(), "b2", 0).unwrap();
-    let sent = [item("files/prog"), item("lib/libx.so")];
+    let sent = [item("files/prog"), item("files/data/deep/input"), item("lib/libx.so")];
     folder.announce(&sent).unwrap();
     sent.iter().for_each(|item| drop(folder.create(item).unwrap()));
     fs::create_dir(folder.path.join("files/out")).unwrap();
