@@ -122,7 +122,7 @@ fn pieces_go_by_stream_over_a_fast_cable() {
             };
             match by_stream {
                 // On a machine with much other work no message is fast.
-                true => assert!((0..5).any(|_| came(1_500) > FEW), "{}: {name}: no stream", mpi.name),
+                true => assert!((0..20).any(|_| came(1_500) > FEW), "{}: {name}: no stream", mpi.name),
                 false => assert!(came(200) < FEW, "{}: {name}: a stream", mpi.name),
             }
         }

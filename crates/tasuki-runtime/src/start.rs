@@ -1,7 +1,14 @@
 //! Starting and ending daemons: of this host, and of all hosts of a fleet, which get their keys then.
 
 use crate::{Bundle, DaemonNote, RuntimeError};
-use std::{fs, io::ErrorKind, path::Path, process::Stdio, time::Duration};
+use std::{
+    fs,
+    io::ErrorKind,
+    path::Path,
+    process::Stdio,
+    thread,
+    time::{Duration, Instant},
+};
 use tasuki_fleet::{Answer, Fleet, HostError, Task};
 use tasuki_host::daemon;
 
@@ -10,6 +17,10 @@ pub const UNIT: &str = "tasukid.service";
 
 /// How long a host may take to start or end its daemon.
 const LIMIT: Duration = Duration::from_secs(60);
+/// How long new daemons may take to find each other before they are left to themselves.
+const MEETING: Duration = Duration::from_secs(10);
+/// How long to wait between two looks at whether they have.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Gives this host a bundle, and starts its daemon anew, with its jobs in `folder`.
 ///
@@ -79,7 +90,20 @@ pub fn start_all(fleet: &Fleet, checksum: u32, version: &str) -> Result<bool, St
     };
     let answers = fleet.run_each(task, |_| ());
     let errors: Vec<HostError> = answers.into_iter().filter_map(|answer| answer.text().err()).collect();
-    if errors.is_empty() { Ok(true) } else { Err(StartError::Hosts(errors)) }
+    if !errors.is_empty() {
+        return Err(StartError::Hosts(errors));
+    }
+    wait_until_met(fleet);
+    Ok(true)
+}
+
+/// Waits until all hosts take part, so that the first command after this finds them. Which one does not is
+/// what that command says.
+fn wait_until_met(fleet: &Fleet) {
+    let end = Instant::now() + MEETING;
+    while Instant::now() < end && fleet.run(0, &Task::tasuki(["hosts"])).text().is_err() {
+        thread::sleep(LOOK);
+    }
 }
 
 /// Why daemons are not started.
