@@ -9,6 +9,9 @@ use std::{
 };
 use tasuki_cluster::read_text;
 
+/// Mode of a new file that all users may read.
+pub const FOR_ALL: u32 = 0o644;
+
 fn fail<'a>(
     host: &'a str,
     doing: &'static str,
@@ -38,7 +41,7 @@ pub fn read_link(host: &str, path: &Path) -> Result<Value, HostError> {
 /// Writes a file, or removes it.
 pub fn write_file(host: &str, path: &Path, value: &Value) -> Result<(), HostError> {
     match value {
-        Value::Text(text) => replace(path, text.as_bytes()).map_err(fail(host, "write", path)),
+        Value::Text(text) => replace(path, text.as_bytes(), FOR_ALL).map_err(fail(host, "write", path)),
         _ => remove(path).map_err(fail(host, "remove", path)),
     }
 }
@@ -74,8 +77,12 @@ fn make_folder_of(path: &Path) -> io::Result<()> {
 }
 
 /// Replaces a file as a whole: a reader, or the machine after a power cut, sees the old content or the new.
-/// Owner and mode stay; a new file can be read by all users.
-pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+/// Owner and mode of a file that is there stay; a new one, whose folder is made if need be, gets the mode
+/// `new`.
+///
+/// # Errors
+/// What the system says.
+pub fn replace(path: &Path, content: &[u8], new: u32) -> io::Result<()> {
     make_folder_of(path)?;
     // Links are followed, because the file may be one: then its target is to be changed.
     let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
@@ -84,7 +91,7 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     if is_mount_point(&path, old.as_ref()) {
         return overwrite(&path, content);
     }
-    let mode = old.as_ref().map_or(0o644, |old| old.permissions().mode() & 0o7777);
+    let mode = old.as_ref().map_or(new, |old| old.permissions().mode() & 0o7777);
     let result = write_beside(&temporary, content, mode, old.as_ref())
         .and_then(|()| fs::rename(&temporary, &path))
         .and_then(|()| sync_folder_of(&path));

@@ -163,7 +163,7 @@ impl Journal {
             path: self.path(),
             why: error.to_string(),
         })?;
-        files::replace(&self.path(), text.as_bytes()).map_err(self.fail("write"))
+        files::replace(&self.path(), text.as_bytes(), files::FOR_ALL).map_err(self.fail("write"))
     }
 
     /// Removes the record, because the host is as it was. The folder is removed too, unless something else is

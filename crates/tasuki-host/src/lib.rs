@@ -37,6 +37,7 @@ pub use delay::{DelayLook, Means, MeansLook};
 pub use delay_control::{DelayControl, NicCounts};
 pub use desired::Wanted;
 pub use error::HostError;
+pub use files::{FOR_ALL, replace as replace_file};
 pub use journal::{Record, here};
 pub use login::login_interfaces;
 pub use names::HOSTS_FILE;

@@ -15,6 +15,7 @@ mod finder;
 mod names;
 mod prepare;
 mod process;
+mod random;
 mod setup;
 mod trace;
 mod transport;

@@ -4,6 +4,7 @@ use crate::{
     RunError, check_one_network, child, facts,
     facts::{cluster_facts, local_cluster},
     names::check_names,
+    random,
     setup::{Answers, OR_TCP, ask, check_program, check_ready, with_cores},
     transport::{passed_on, paths},
 };
@@ -234,9 +235,7 @@ pub fn add_key(job: &mut Job) -> Result<(), RunError> {
     if job.env.iter().any(|(name, _)| name == JOB_KEY) {
         return Ok(());
     }
-    let mut key = [0; 16];
-    getrandom::fill(&mut key)?;
-    job.env.push((JOB_KEY.into(), format!("{:032x}", u128::from_be_bytes(key)).into()));
+    job.env.push((JOB_KEY.into(), random::digits()?.into()));
     Ok(())
 }
 

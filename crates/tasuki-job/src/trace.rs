@@ -1,6 +1,7 @@
 //! Recording the messages of a job: every process writes into a folder of its host, and afterwards the
 //! records of all hosts are fetched and the folders removed.
 
+use crate::random;
 use std::{
     ffi::OsStr,
     fs::{self, File},
@@ -57,10 +58,7 @@ impl Recording {
         if !matches!(transport, Transport::Tasuki(_)) {
             return Err(TraceError::Transport(transport.name()));
         }
-        let mut random = [0; 16];
-        getrandom::fill(&mut random)?;
-        let folder = format!("/tmp/tasuki-trace-{:032x}", u128::from_be_bytes(random));
-        Ok(Self { folder: folder.into() })
+        Ok(Self { folder: format!("/tmp/tasuki-trace-{}", random::digits()?).into() })
     }
 
     /// Variables for the ranks, as `NAME=VALUE`: where to write; and within a host messages go through the

@@ -3,13 +3,9 @@
 
 use crate::{RuntimeError, keys};
 use serde::{Deserialize, Serialize};
-use std::{
-    fs::{self, OpenOptions},
-    io::{ErrorKind, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
-    path::Path,
-};
+use std::{fs, io::ErrorKind, os::unix::fs::DirBuilderExt, path::Path};
 use tasuki_cluster::{AddressStyle, Cluster, HostId};
+use tasuki_host::replace_file;
 
 /// The port at which the daemon that keeps the queue listens. It is in no list of IANA's.
 pub const PORT: u16 = 7714;
@@ -143,20 +139,12 @@ impl Bundle {
     /// If it cannot be written.
     pub fn store(&self, folder: &Path) -> Result<(), RuntimeError> {
         let file = folder.join(FILE);
-        let new = folder.join("bundle.new");
         let fail = |doing, path: &Path| {
             let path = path.to_owned();
             move |source| RuntimeError::File { doing, path, source }
         };
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(fail("make", folder))?;
-        let write = || {
-            let mut options = OpenOptions::new();
-            let mut new = options.write(true).create(true).truncate(true).mode(0o600).open(&new)?;
-            new.write_all(self.to_text().as_bytes())?;
-            new.sync_all()
-        };
-        write().map_err(fail("write", &new))?;
-        fs::rename(&new, &file).map_err(fail("replace", &file))
+        replace_file(&file, self.to_text().as_bytes(), 0o600).map_err(fail("write", &file))
     }
 
     /// Removes the bundle, and with it the keys, from a daemon's folder.

@@ -3,7 +3,6 @@
 
 use crate::{
     Bundle, DaemonNote, RuntimeError,
-    cores::cores,
     head::Head,
     hub::{Happening, Hub, Line},
     sessions::{Heard, SOCKET, Sessions},
@@ -22,6 +21,7 @@ use std::{
     ffi::OsString,
     os::{fd::AsFd, unix::net::UnixStream},
     path::Path,
+    thread,
     time::{Duration, Instant},
 };
 use tasuki_control::{Hello, JobId, Order, Reply, Report, SessionId, User};
@@ -110,7 +110,7 @@ impl Daemon {
             sessions: Sessions::bind(Path::new(SOCKET), hello)?,
             worker: Worker::new(&bundle.member().name, shepherd),
             place,
-            cores: cores(),
+            cores: thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
             is_clearing: false,
         };
         if let Place::Head(head, _) = &mut daemon.place {
@@ -147,7 +147,7 @@ impl Daemon {
             }
             while self.worker.poll_report().is_some() {}
             // The descriptor of the signal stays readable, so that waiting ends at once.
-            std::thread::sleep(Duration::from_millis(2));
+            thread::sleep(Duration::from_millis(2));
         }
     }
 

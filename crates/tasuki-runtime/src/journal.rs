@@ -4,12 +4,16 @@
 use crate::RuntimeError;
 use std::{
     fs::{self, File},
-    io::{self, Write},
+    io,
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
 };
 use tasuki_control::{JobId, JobView, Work};
+use tasuki_host::replace_file;
 use tasuki_queue::Saved;
+
+/// Mode of the files: a job's environment is its user's, and root's.
+const MODE: u32 = 0o600;
 
 /// Jobs on disk.
 pub(crate) struct Journal {
@@ -48,12 +52,12 @@ impl Journal {
         match work {
             Some(work) if !work_file.exists() => {
                 let bytes = postcard::to_extend(work, Vec::new()).map_err(io::Error::other)?;
-                replace(&work_file, &bytes)?;
+                replace_file(&work_file, &bytes, MODE)?;
             }
             None if work_file.exists() => fs::remove_file(&work_file)?,
             _ => {}
         }
-        replace(&folder.join("job.json"), &serde_json::to_vec_pretty(view)?)?;
+        replace_file(&folder.join("job.json"), &serde_json::to_vec_pretty(view)?, MODE)?;
         if is_new {
             File::open(&self.folder)?.sync_all()?;
         }
@@ -65,15 +69,6 @@ impl Journal {
         // What stays is forgotten at the next start.
         let _ = fs::remove_dir_all(self.of(job));
     }
-}
-
-/// Gives a file new contents: all of them, or none.
-fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let new = file.with_extension("new");
-    let mut opened = File::create(&new)?;
-    opened.write_all(bytes)?;
-    opened.sync_data()?;
-    fs::rename(&new, file)
 }
 
 fn read(folder: &Path) -> Option<Saved> {

@@ -8,7 +8,6 @@
 
 mod bundle;
 mod client;
-mod cores;
 mod daemon;
 mod error;
 mod head;

@@ -122,10 +122,17 @@ fn begin_session() -> nix::Result<()> {
     SigSet::empty().thread_set_mask()
 }
 
+/// Sets a limit. The user says what it is to be, and this process is still root, who could raise it: so it
+/// is never more than what the shepherd itself has.
 fn set_limit(limit: &Limit) -> nix::Result<()> {
-    let value = libc::rlimit { rlim_cur: limit.soft, rlim_max: limit.hard };
+    let resource = limit.resource as libc::__rlimit_resource_t;
+    let mut value = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the pointer is to a value that lives through the call.
+    Errno::result(unsafe { libc::getrlimit(resource, &mut value) })?;
+    value.rlim_max = value.rlim_max.min(limit.hard);
+    value.rlim_cur = value.rlim_max.min(limit.soft);
     // SAFETY: the pointer is to a value that lives through the call, which only reads it.
-    Errno::result(unsafe { libc::setrlimit(limit.resource as libc::__rlimit_resource_t, &value) }).map(drop)
+    Errno::result(unsafe { libc::setrlimit(resource, &value) }).map(drop)
 }
 
 fn keep_open(descriptor: RawFd) -> nix::Result<()> {

@@ -68,7 +68,7 @@ pub struct User {
     pub gid: u32,
     /// All groups.
     pub groups: Vec<u32>,
-    /// Limits on resources, set before rights are dropped.
+    /// Limits on resources, set before rights are dropped; none is set above the shepherd's own.
     pub limits: Vec<Limit>,
 }
 

@@ -197,6 +197,20 @@ fn ranks_have_the_users_rights_and_nothing_of_the_shepherds() {
 }
 
 #[test]
+fn no_limit_is_raised_above_the_shepherds_own() {
+    let name = "Max realtime priority";
+    let line = |text: &str| text.lines().find(|line| line.starts_with(name)).map(str::to_owned).unwrap();
+    let own = line(&fs::read_to_string("/proc/self/limits").unwrap());
+    let mut job = script("raised", 1, "cat /proc/self/limits");
+    let limits = vec![Limit { resource: libc::RLIMIT_RTPRIO as i32, soft: 99, hard: 99 }];
+    let user = nix::unistd::Uid::effective().as_raw();
+    job.user = Some(User { limits, ..User::of_uid(user).unwrap() });
+    let ran = run(&job);
+    let hard = |line: &str| line[name.len()..].split_whitespace().nth(1).unwrap().to_owned();
+    assert_eq!(hard(&line(&ran.out(0))), hard(&own), "{}", ran.said());
+}
+
+#[test]
 fn what_cannot_be_started_is_said_and_nothing_runs() {
     let why = |job: &JobSpec| {
         let ran = run(job);

@@ -81,7 +81,7 @@ pub struct PaperData {
 /// Options of `tasuki paper NAME`.
 #[derive(Debug, Args)]
 pub struct PaperArgs {
-    /// In less than two minutes: fewer repetitions, smaller problems, less of what takes long
+    /// Sooner: fewer repetitions, smaller problems, less of what takes long
     #[arg(long)]
     pub quick: bool,
     /// Show what will be judged, and by which rule, and run nothing

@@ -56,7 +56,7 @@ pub fn list(data: &Data, json: bool) -> Result<(), Failure> {
         ]);
     }
     shown.right_from(2);
-    println!("{shown}\n\n{}", paragraph("Each in less than two minutes: tasuki paper NAME --quick", 0));
+    println!("{shown}\n\n{}", paragraph("Less of each: tasuki paper NAME --quick", 0));
     Ok(())
 }
 

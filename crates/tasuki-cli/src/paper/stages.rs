@@ -10,6 +10,7 @@ use std::{
     sync::atomic::Ordering,
     time::Instant,
 };
+use tasuki_host::{FOR_ALL, replace_file};
 use tasuki_paper::{ClusterFile, Findings, Paper, Stage};
 
 /// What is kept of a measurement.
@@ -106,15 +107,10 @@ fn run(paper: Paper, stage: &Stage, arguments: &PaperArgs) -> Result<Kept, Failu
     Ok(kept)
 }
 
-/// Writes beside and moves, so that what is kept is always whole.
+/// Writes a result, so that what is kept is always whole.
 fn keep(file: &Path, kept: &Kept) -> Result<(), Failure> {
     let fail = |error: std::io::Error| Failure::new(format!("cannot write {}: {error}", file.display()));
-    if let Some(folder) = file.parent() {
-        fs::create_dir_all(folder).map_err(fail)?;
-    }
-    let beside = file.with_extension("part");
-    fs::write(&beside, serde_json::to_string_pretty(kept)?).map_err(fail)?;
-    fs::rename(&beside, file).map_err(fail)
+    replace_file(file, serde_json::to_string_pretty(kept)?.as_bytes(), FOR_ALL).map_err(fail)
 }
 
 /// Writes a cluster file that a measurement needs.
