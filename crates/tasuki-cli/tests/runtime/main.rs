@@ -1,0 +1,7 @@
+//! The resident runtime: jobs that daemons start.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod jobs;
+mod jobs_faults;
