@@ -2,7 +2,7 @@
 //! gets more than its slots, every job ends once, and nothing is left on a host that is not told to end it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use tasuki_control::{Bytes, Exit, Kind, Order, Presence, Spread, State, User, Work};
+use tasuki_control::{Bytes, Exit, Kind, Order, Presence, Spread, State, Terms, User, Work};
 use tasuki_queue::{Action, Client, Queue};
 use tasuki_random::Random;
 use tasuki_testkit::replay::Replay;
@@ -110,7 +110,7 @@ impl World {
             2 => {
                 let client = Client { host: at, session: random.below(4) };
                 // One user may not have more jobs that wait.
-                let _ = self.queue.submit(self.now, &user, work(random), client);
+                let _ = self.queue.submit(self.now, &user, work(random), Terms::default(), client);
             }
             3 => drop(self.queue.cancel(self.now, &user, job)),
             4 => drop(self.queue.hold(self.now, &user, job)),
