@@ -188,10 +188,11 @@ fn what_makes_no_sense_is_refused() {
 fn an_array_that_was_written_down_goes_on() {
     let mut before = queue(1);
     let whole = ask(&mut before, 0, 1, array(0, 2, None)).unwrap();
-    finish(&mut before, 1, tasks(&before, whole)[0].1, 0);
-    let saved = before.views(true).iter().map(|view| {
-        let (view, work) = before.saved(view.id).unwrap();
-        Saved { view: view.clone(), work: work.cloned() }
+    let first = tasks(&before, whole)[0].1;
+    finish(&mut before, 1, first, 0);
+    let saved = before.views(true).into_iter().map(|view| {
+        let work = before.saved(view.id).unwrap().1.cloned();
+        Saved { view, work }
     });
     let saved: Vec<Saved> = saved.collect();
     let mut after = Queue::new([("n1".to_owned(), Some(1))]);
