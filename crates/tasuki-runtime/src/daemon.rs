@@ -292,10 +292,9 @@ impl Daemon {
         let now = Instant::now();
         self.worker.handle_time(now);
         self.hub(|hub| hub.handle_time(now));
-        if let Place::Head(head, _) = &mut self.place {
-            head.handle_time();
-        }
         let is_idle = self.worker.is_idle();
         self.uplink(|uplink, out| uplink.handle_time(now, is_idle, out));
+        let Place::Head(head, _) = &mut self.place else { return };
+        head.handle_time();
     }
 }
