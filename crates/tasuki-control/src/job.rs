@@ -1,5 +1,6 @@
 //! Jobs and hosts, as they are spoken of.
 
+use crate::{Task, Terms};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -174,6 +175,25 @@ pub struct JobView {
     pub exit: Option<i32>,
     /// Why it waits, or why it failed.
     pub reason: Option<String>,
+    /// What its user wants of the queue.
+    #[serde(default)]
+    pub terms: Terms,
+    /// Which task of which array it is, if it is one.
+    #[serde(default)]
+    pub task: Option<Task>,
+    /// Seconds that its ranks stood still because it was held.
+    #[serde(default)]
+    pub held: u64,
+}
+
+impl JobView {
+    /// What people call it: its number, or that of its array with its index.
+    pub fn label(&self) -> String {
+        match self.task {
+            Some(Task { array, index }) => format!("{array}_{index}"),
+            None => self.id.to_string(),
+        }
+    }
 }
 
 /// Whether a host takes part.

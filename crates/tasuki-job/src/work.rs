@@ -169,7 +169,8 @@ impl WorkRequest<'_> {
 
 /// An environment with some variables set, each once, and without what belongs to this command alone.
 fn overlaid(mut env: Environment, over: Environment) -> Environment {
-    let own = [JOB_VARIABLE, "TASUKI_PROVIDER", "TASUKI_PEERS"].map(OsStr::new);
+    let own = [JOB_VARIABLE, "TASUKI_PROVIDER", "TASUKI_PEERS", "TASUKI_ARRAY_INDEX", "TASUKI_ARRAY_JOB"];
+    let own = own.map(OsStr::new);
     env.retain(|(name, _)| !own.contains(&name.as_os_str()) && !over.iter().any(|(set, _)| set == name));
     env.extend(over);
     env

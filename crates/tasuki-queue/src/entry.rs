@@ -2,7 +2,10 @@
 
 use crate::{Client, HostIndex};
 use std::collections::BTreeSet;
-use tasuki_control::{JobView, Kind, Part, State, User, Work};
+use tasuki_control::{JobView, Kind, Part, State, Terms, User, Work};
+
+/// Characters of a command that are shown and kept.
+const COMMAND_MAX: usize = 1000;
 
 /// How a job that runs is going to end.
 #[derive(Clone, Debug)]
@@ -30,16 +33,18 @@ pub(crate) struct Entry {
     pub verdict: Option<Verdict>,
     /// Whether its hosts were told to end it.
     pub ending: bool,
+    /// Since when its ranks stand still.
+    pub frozen: Option<u64>,
 }
 
 impl Entry {
-    pub fn new(id: u64, now: u64, user: &User, work: Work, attended: Option<Client>) -> Self {
+    pub fn new(id: u64, now: u64, user: &User, work: Work, terms: Terms, attended: Option<Client>) -> Self {
         let view = JobView {
             id,
             state: State::Waiting,
             user: user.name.clone(),
             ranks: work.ranks,
-            command: work.command(),
+            command: work.command().chars().take(COMMAND_MAX).collect(),
             mpi: work.mpi.clone(),
             parts: Vec::new(),
             submitted: now,
@@ -47,6 +52,9 @@ impl Entry {
             ended: None,
             exit: None,
             reason: None,
+            terms,
+            task: None,
+            held: 0,
         };
         Self::of(view, Some(work), attended)
     }
@@ -61,6 +69,7 @@ impl Entry {
             ended: BTreeSet::new(),
             verdict: None,
             ending: false,
+            frozen: None,
         }
     }
 
@@ -72,6 +81,13 @@ impl Entry {
     /// Whether it waits for its turn.
     pub fn is_waiting(&self) -> bool {
         self.view.state == State::Waiting
+    }
+
+    /// When it has run as long as it may; `None`: it has no limit, has not begun or stands still.
+    pub fn deadline(&self) -> Option<u64> {
+        let is_running = self.has_begun() && self.view.state == State::Running;
+        let begun = self.view.begun.filter(|_| is_running)?;
+        Some(begun + self.view.held + self.view.terms.timeout?)
     }
 
     /// Whether its ranks need each other.

@@ -1,11 +1,9 @@
 //! The queue: jobs come in, and begin when their slots are free.
 
 use crate::{Action, Client, HostIndex, Refusal, Saved, entry::Entry, hosts::Host, place::deal};
-use std::collections::{BTreeMap, VecDeque};
-use tasuki_control::{HostView, JobId, JobView, Order, Part, Presence, Start, State, User, Work};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use tasuki_control::{HostView, JobId, JobView, Order, Part, Presence, Start, State, Terms, User, Work};
 
-/// Most ranks of a job.
-const RANKS_MAX: u32 = 4096;
 /// Most jobs of one user that may wait.
 const WAITING_MAX: usize = 200;
 
@@ -15,7 +13,11 @@ pub struct Queue {
     pub(crate) hosts: Vec<Host>,
     pub(crate) jobs: BTreeMap<JobId, Entry>,
     pub(crate) actions: VecDeque<Action>,
-    next: JobId,
+    pub(crate) next: JobId,
+    /// Jobs are being started already.
+    pub(crate) is_advancing: bool,
+    /// When it was last told the time.
+    pub(crate) looked: u64,
 }
 
 impl Queue {
@@ -29,6 +31,8 @@ impl Queue {
             jobs: BTreeMap::new(),
             actions: VecDeque::new(),
             next: 1,
+            is_advancing: false,
+            looked: 0,
         }
     }
 
@@ -50,6 +54,10 @@ impl Queue {
             let work = work.filter(|_| !view.state.is_over());
             self.jobs.insert(id, Entry::of(view, work, None));
         }
+        // An array whose last tasks ended with the earlier queue ends as well.
+        let is_array = |entry: &&Entry| entry.view.terms.array.is_some();
+        let arrays: Vec<JobId> = self.jobs.values().filter(is_array).map(|entry| entry.view.id).collect();
+        arrays.into_iter().for_each(|array| self.settle(now, array));
     }
 
     /// What is to be done next.
@@ -60,11 +68,17 @@ impl Queue {
     /// Takes a new job.
     ///
     /// # Errors
-    /// If it has no program, no ranks or too many, or its user has too many jobs that wait.
-    pub fn submit(&mut self, now: u64, user: &User, work: Work, client: Client) -> Result<JobId, Refusal> {
-        if work.argv.is_empty() || !(1..=RANKS_MAX).contains(&work.ranks) {
-            return Err(Refusal::Shape(RANKS_MAX));
-        }
+    /// If it has no program, no ranks or too many, if its user may not have it so, or has too many jobs that
+    /// wait.
+    pub fn submit(
+        &mut self,
+        now: u64,
+        user: &User,
+        work: Work,
+        terms: Terms,
+        client: Client,
+    ) -> Result<JobId, Refusal> {
+        self.check(user, &work, &terms)?;
         let waiting = |entry: &&Entry| !entry.has_begun() && !entry.view.state.is_over();
         let waiting = self.jobs.values().filter(waiting).filter(|entry| entry.view.user == user.name).count();
         if waiting >= WAITING_MAX {
@@ -73,47 +87,27 @@ impl Queue {
         let id = self.next;
         self.next += 1;
         let attended = work.attended.then_some(client);
-        self.jobs.insert(id, Entry::new(id, now, user, work, attended));
+        self.jobs.insert(id, Entry::new(id, now, user, work, terms, attended));
         self.actions.push_back(Action::Save(id));
         self.advance(now);
         Ok(id)
     }
 
-    /// Starts jobs whose turn it is, in the order of their numbers.
-    pub(crate) fn advance(&mut self, now: u64) {
-        let waiting: Vec<JobId> =
-            self.jobs.iter().filter(|(_, entry)| entry.is_waiting()).map(|(id, _)| *id).collect();
-        let mut before = None;
-        for id in waiting {
-            let reason = match before {
-                None => self.place(now, id),
-                Some(first) => Some(format!("waits for job {first}")),
-            };
-            if let Some(reason) = reason {
-                before.get_or_insert(id);
-                if let Some(entry) = self.jobs.get_mut(&id) {
-                    entry.view.reason = Some(reason);
-                }
-            }
-        }
+    /// Slots that a job wants.
+    pub(crate) fn wanted(&self, entry: &Entry) -> u32 {
+        entry.view.ranks.min(self.hosts.iter().map(Host::slots).sum())
     }
 
-    /// Starts a job if its slots are free; otherwise says what it waits for.
-    fn place(&mut self, now: u64, id: JobId) -> Option<String> {
-        let work = self.jobs.get(&id)?.work.as_ref()?;
-        let all: u32 = self.hosts.iter().map(Host::slots).sum();
-        let wanted = work.ranks.min(all);
+    /// Starts a job whose slots are free.
+    pub(crate) fn begin(&mut self, now: u64, id: JobId) {
         let free: Vec<u32> = (0..self.hosts.len()).map(|host| self.free(host)).collect();
-        if free.iter().sum::<u32>() < wanted {
-            return Some(self.shortage(wanted, free.iter().sum()));
-        }
-        let work = work.clone();
+        let Some(entry) = self.jobs.get_mut(&id) else { return };
+        let Some(work) = entry.work.clone() else { return };
         let dealt = deal(work.spread, &free, work.ranks);
         let with_ranks = dealt.into_iter().enumerate().filter(|(_, ranks)| !ranks.is_empty());
         let (hosts, parts): (Vec<HostIndex>, Vec<Part>) = with_ranks
             .map(|(host, ranks)| (host, Part { host: self.hosts[host].name.clone(), ranks }))
             .unzip();
-        let entry = self.jobs.get_mut(&id)?;
         entry.left = hosts.iter().copied().collect();
         entry.hosts = hosts;
         entry.view.parts = parts.clone();
@@ -127,7 +121,17 @@ impl Queue {
             let start = Start { job: id, user, work, parts };
             self.actions.push_back(Action::Tell(host, Order::Start(Box::new(start))));
         }
-        None
+    }
+
+    /// Slots of all hosts that no job holds.
+    pub(crate) fn all_free(&self) -> u32 {
+        (0..self.hosts.len()).map(|host| self.free(host)).sum()
+    }
+
+    /// Slots that a job gives back when it ends, of hosts that are up.
+    pub(crate) fn slots_of(&self, entry: &Entry) -> u32 {
+        let up = self.hosts.iter().enumerate().filter(|(_, host)| host.is_up());
+        up.map(|(index, host)| entry.ranks_on(index).min(host.slots())).sum()
     }
 
     /// Slots of a host that no job holds; none if it is not up.
@@ -140,7 +144,7 @@ impl Queue {
         held.min(self.hosts[host].slots())
     }
 
-    fn shortage(&self, wanted: u32, free: u32) -> String {
+    pub(crate) fn shortage(&self, wanted: u32, free: u32) -> String {
         let up: u32 = self.hosts.iter().filter(|host| host.is_up()).map(Host::slots).sum();
         let text = format!("waits for {wanted} slots, {free} are free");
         if up >= wanted {
@@ -148,6 +152,11 @@ impl Queue {
         }
         let absent: Vec<String> = self.hosts.iter().filter_map(Host::absence).collect();
         format!("{text}: {}", absent.join(", "))
+    }
+
+    /// What people call a job.
+    pub(crate) fn label(&self, id: JobId) -> String {
+        self.view(id).map_or_else(|| id.to_string(), JobView::label)
     }
 
     /// What is known of a job.
@@ -178,11 +187,21 @@ impl Queue {
         self.hosts.iter().enumerate().map(view).collect()
     }
 
-    /// Forgets the oldest jobs that are over, beyond so many. Returns their numbers.
+    /// Forgets the oldest jobs that are over, beyond so many. Those that others wait for, and the tasks of
+    /// arrays that go on, stay. Returns their numbers.
     pub fn forget(&mut self, keep: usize) -> Vec<JobId> {
+        let is_over = |id: &JobId| self.view(*id).is_none_or(|view| view.state.is_over());
+        let alive = self.jobs.values().filter(|entry| !entry.view.state.is_over());
+        let terms = alive.map(|entry| &entry.view.terms);
+        let wanted: BTreeSet<JobId> =
+            terms.flat_map(|terms| terms.after.iter().chain(&terms.after_any)).copied().collect();
+        let is_needed = |entry: &Entry| {
+            wanted.contains(&entry.view.id) || entry.view.task.is_some_and(|task| !is_over(&task.array))
+        };
         let over: Vec<JobId> =
             self.jobs.iter().filter(|(_, entry)| entry.view.state.is_over()).map(|(id, _)| *id).collect();
-        let old = over[..over.len().saturating_sub(keep)].to_vec();
+        let old = &over[..over.len().saturating_sub(keep)];
+        let old: Vec<JobId> = old.iter().filter(|id| !is_needed(&self.jobs[*id])).copied().collect();
         old.iter().for_each(|id| drop(self.jobs.remove(id)));
         old
     }

@@ -2,7 +2,7 @@
 //! gets more than its slots, every job ends once, and nothing is left on a host that is not told to end it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use tasuki_control::{Bytes, Exit, Kind, Order, Presence, Spread, State, User, Work};
+use tasuki_control::{Array, Bytes, Exit, Kind, Order, Presence, Spread, State, Terms, User, Work};
 use tasuki_queue::{Action, Client, Queue};
 use tasuki_random::Random;
 use tasuki_testkit::replay::Replay;
@@ -110,7 +110,7 @@ impl World {
             2 => {
                 let client = Client { host: at, session: random.below(4) };
                 // One user may not have more jobs that wait.
-                let _ = self.queue.submit(self.now, &user, work(random), client);
+                let _ = self.queue.submit(self.now, &user, work(random), terms(random, self.now), client);
             }
             3 => drop(self.queue.cancel(self.now, &user, job)),
             4 => drop(self.queue.hold(self.now, &user, job)),
@@ -118,6 +118,9 @@ impl World {
             6 => self.queue.client_gone(self.now, Client { host: at, session: random.below(4) }),
             7..=10 => self.obey(at),
             _ => self.run(at, random),
+        }
+        if random.below(4) == 0 {
+            self.queue.handle_time(self.now);
         }
         self.act();
     }
@@ -137,6 +140,8 @@ impl World {
             }
         }
         for _ in 0..100_000 {
+            self.now += 1;
+            self.queue.handle_time(self.now);
             self.act();
             if self.queue.views(false).is_empty() {
                 break;
@@ -168,6 +173,26 @@ fn work(random: &mut Random) -> Work {
         spread: if random.below(2) == 0 { Spread::ByNode } else { Spread::BySlot },
         over_tasuki: false,
         attended: random.below(4) == 0,
+    }
+}
+
+/// Terms of all kinds, of which some are refused.
+fn terms(random: &mut Random, now: u64) -> Terms {
+    let mut some = |most: u64| (random.below(4) == 0).then(|| 1 + random.below(most));
+    let array = some(5).map(|last| Array {
+        first: 0,
+        last: last as u32,
+        step: 1 + some(2).unwrap_or(0) as u32,
+        limit: some(3).map(|limit| limit as u32),
+    });
+    Terms {
+        name: None,
+        priority: -(some(3).unwrap_or(0) as i32),
+        timeout: some(50),
+        begin: some(60).map(|wait| now + wait),
+        after: some(20).into_iter().collect(),
+        after_any: some(20).into_iter().collect(),
+        array,
     }
 }
 

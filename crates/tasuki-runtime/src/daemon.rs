@@ -294,5 +294,7 @@ impl Daemon {
         self.hub(|hub| hub.handle_time(now));
         let is_idle = self.worker.is_idle();
         self.uplink(|uplink, out| uplink.handle_time(now, is_idle, out));
+        let Place::Head(head, _) = &mut self.place else { return };
+        head.handle_time();
     }
 }

@@ -1,8 +1,8 @@
 //! `tasuki submit`, and `tasuki run --resident`.
 
-use super::{connect, follow::follow, lab::in_lab, odd};
+use super::{connect, follow::follow, lab::in_lab, number, odd};
 use crate::{
-    args::{ProgramArgs, SubmitArgs},
+    args::{JobName, ProgramArgs, SubmitArgs, TermsArgs},
     failure::Failure,
 };
 use signal_hook::{
@@ -13,8 +13,9 @@ use std::{
     io::{self, Read},
     process::ExitCode,
     thread,
+    time::Duration,
 };
-use tasuki_control::{Bytes, INPUT_MAX, JobId, Reply, Request, Work};
+use tasuki_control::{Bytes, INPUT_MAX, JobId, Reply, Request, Terms, Work};
 use tasuki_job::{Prepared, Resident, WorkRequest};
 use tasuki_runtime::Client;
 
@@ -25,13 +26,14 @@ pub fn submit(arguments: &SubmitArgs) -> Result<ExitCode, Failure> {
         return Ok(code);
     }
     let mut client = connect()?;
+    let terms = terms(&mut client, &arguments.terms)?;
     let work = work(&mut client, program, false)?;
-    println!("{}", number(&mut client, work)?);
+    println!("{}", submitted(&mut client, work, terms)?);
     Ok(ExitCode::SUCCESS)
 }
 
 /// Runs a job as if its ranks were this process's children: with its input, signals and exit code.
-pub fn run(program: &ProgramArgs, label: bool) -> Result<ExitCode, Failure> {
+pub fn run(program: &ProgramArgs, label: bool, timeout: Option<Duration>) -> Result<ExitCode, Failure> {
     if let Some(code) = in_lab(program.lab.as_deref(), &program.program)? {
         return Ok(code);
     }
@@ -39,7 +41,7 @@ pub fn run(program: &ProgramArgs, label: bool) -> Result<ExitCode, Failure> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let mut client = connect()?;
     let work = work(&mut client, program, true)?;
-    let job = number(&mut client, work)?;
+    let job = submitted(&mut client, work, Terms { timeout: timeout.map(seconds), ..Terms::default() })?;
     // The daemon ends the job when this connection ends, so it lasts as long as this process.
     thread::spawn(move || feed(client, job));
     let mut canceller = connect()?;
@@ -71,8 +73,29 @@ fn feed(mut client: Client, job: JobId) {
     }
 }
 
-fn number(client: &mut Client, work: Work) -> Result<JobId, Failure> {
-    match client.ask(&Request::Submit(Box::new(work)))? {
+/// Whole seconds, of which a part counts as one.
+fn seconds(duration: Duration) -> u64 {
+    duration.as_secs_f64().ceil() as u64
+}
+
+/// What the queue is told of a user's wishes.
+fn terms(client: &mut Client, arguments: &TermsArgs) -> Result<Terms, Failure> {
+    let mut numbers = |names: &[JobName]| {
+        names.iter().map(|name| number(client, *name)).collect::<Result<Vec<JobId>, Failure>>()
+    };
+    Ok(Terms {
+        name: arguments.name.clone(),
+        priority: arguments.priority,
+        timeout: arguments.timeout.map(seconds),
+        begin: arguments.begin,
+        after: numbers(&arguments.after)?,
+        after_any: numbers(&arguments.after_any)?,
+        array: arguments.array,
+    })
+}
+
+fn submitted(client: &mut Client, work: Work, terms: Terms) -> Result<JobId, Failure> {
+    match client.ask(&Request::Submit { work: Box::new(work), terms: Box::new(terms) })? {
         Reply::Submitted(job) => Ok(job),
         other => Err(odd(&other)),
     }

@@ -4,4 +4,5 @@
 mod support;
 
 mod jobs;
+mod jobs_batch;
 mod jobs_faults;
