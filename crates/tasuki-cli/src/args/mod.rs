@@ -123,6 +123,9 @@ pub enum Command {
     /// What runs on every host while a check is made
     #[command(hide = true)]
     CheckAgent,
+    /// What runs on every host while is tried what gets through between them
+    #[command(hide = true)]
+    FirewallAgent,
     /// Find out how hosts are cabled, and write the cluster file
     Discover(Box<DiscoverArgs>),
     /// What runs on every host while cables are discovered
