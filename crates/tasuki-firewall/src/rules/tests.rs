@@ -35,7 +35,8 @@ fn packet() -> Packet {
 }
 
 fn left(protocol: &str, field: &str, right: Value) -> Value {
-    json!({"match": {"op": "==", "left": {"payload": {"protocol": protocol, "field": field}}, "right": right}})
+    let payload = json!({"protocol": protocol, "field": field});
+    json!({"match": {"op": "==", "left": {"payload": payload}, "right": right}})
 }
 
 fn established() -> Value {
@@ -54,7 +55,10 @@ fn a_policy_drops_what_no_rule_accepts() {
     assert_eq!(verdict("drop", &[established()], &[]), named);
     assert_eq!(verdict("accept", &[established()], &[]), None);
     // nft -j for `iifname "eth*" accept` and for `iif lo accept`.
-    let by = |nic: &str| json!([{"match": {"op": "==", "left": {"meta": {"key": "iifname"}}, "right": nic}}, {"accept": null}]);
+    let by = |nic: &str| {
+        let matches = json!({"op": "==", "left": {"meta": {"key": "iifname"}}, "right": nic});
+        json!([{"match": matches}, {"accept": null}])
+    };
     assert_eq!(verdict("drop", &[established(), by("eth*")], &[]), None);
     assert_eq!(verdict("drop", &[established(), by("lo")], &[]), named);
     let networks = json!({"set": [{"prefix": {"addr": "10.77.0.0", "len": 16}},
@@ -64,11 +68,15 @@ fn a_policy_drops_what_no_rule_accepts() {
 
 #[test]
 fn a_rule_that_drops_is_named_by_its_handle_or_its_words() {
-    let ports = |low: u16, high: u16| json!([left("udp", "dport", json!({"range": [low, high]})), {"counter": {"packets": 0}}, {"drop": null}]);
+    let ports = |low: u16, high: u16| {
+        let matches = left("udp", "dport", json!({"range": [low, high]}));
+        json!([matches, {"counter": {"packets": 0}}, {"drop": null}])
+    };
     assert_eq!(verdict("accept", &[ports(1024, 65535)], &[]), Some(("rule with handle 10".into(), true)));
     assert_eq!(verdict("accept", &[ports(1, 1023)], &[]), None);
-    let text = "table inet filter { # handle 1\n\tchain input { # handle 1\n\t\ttype filter hook input priority \
-                filter; policy accept;\n\t\tudp dport 1024-65535 counter packets 0 bytes 0 drop # handle 10\n";
+    let text = "table inet filter { # handle 1\n\tchain input { # handle 1\n\
+                \t\ttype filter hook input priority filter; policy accept;\n\
+                \t\tudp dport 1024-65535 counter packets 0 bytes 0 drop # handle 10\n";
     let found = find(&ruleset("accept", &[ports(1024, 65535)], &[]), text, Place::In, &packet()).unwrap();
     assert_eq!(found.rule, "udp dport 1024-65535 counter packets 0 bytes 0 drop");
     assert_eq!((found.table.as_str(), found.chain.as_str()), ("inet filter", "input"));
