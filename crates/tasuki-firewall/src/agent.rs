@@ -88,7 +88,7 @@ impl Agent {
                 }
             }
         });
-        // Whoever connects has seen that it can; the connection is of no other use.
+        // A connection that was made has shown that it can be; it is of no other use.
         thread::spawn(move || listener.incoming().for_each(drop));
         let hears = nics.iter().all(|nic| tap::listen(nic, udp, &heard).is_ok());
         Ok((Self { nics, given, heard: hears.then_some(heard) }, Answer::Ports { udp, tcp }))

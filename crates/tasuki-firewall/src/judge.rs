@@ -156,7 +156,7 @@ fn wording(cluster: &Cluster, way: &Way) -> String {
     }
 }
 
-/// Whose fault it is, and why.
+/// The host at fault, where in it, and why.
 fn explain(heard: &Heard, rules: &[Option<Rules>]) -> (HostId, Place, Cause) {
     let way = &heard.way;
     let mut places = Vec::new();

@@ -117,8 +117,7 @@ pub enum Command {
     /// The receive-interrupt delay of NICs: show it, set it, or have it follow the load
     #[command(subcommand)]
     Tune(TuneCommand),
-    /// Prove the cables and the hosts, and name the part at fault: cable, NIC, switch port, host setting,
-    /// memory
+    /// Prove cables and hosts, and name the part at fault: cable, NIC, switch port, host setting, memory
     Check(CheckArgs),
     /// What runs on every host while a check is made
     #[command(hide = true)]
