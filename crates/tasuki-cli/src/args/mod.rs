@@ -119,12 +119,14 @@ pub enum Command {
     /// The receive-interrupt delay of NICs: show it, set it, or have it follow the load
     #[command(subcommand)]
     Tune(TuneCommand),
-    /// Prove the cables and the hosts, and name the part at fault: cable, NIC, switch port, host setting,
-    /// memory
+    /// Prove cables and hosts, and name the part at fault: cable, NIC, switch port, host setting, memory
     Check(CheckArgs),
     /// What runs on every host while a check is made
     #[command(hide = true)]
     CheckAgent,
+    /// What runs on every host while is tried what gets through between them
+    #[command(hide = true)]
+    FirewallAgent,
     /// Find out how hosts are cabled, and write the cluster file
     Discover(Box<DiscoverArgs>),
     /// What runs on every host while cables are discovered
