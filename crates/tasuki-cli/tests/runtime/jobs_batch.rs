@@ -1,12 +1,12 @@
 //! What users may want of the queue, in labs: jobs that may run so long, that come after others, that are run
 //! once for each index; the history of jobs; and a queue that all this outlives.
 
-use std::{collections::BTreeMap, process::Command};
 use crate::support::{
     TestLab, eventually,
     jobs::{Cluster, JOB_MARK, processes, tasuki_lab_program},
     ok, skip_without_root, text, unique,
 };
+use std::{collections::BTreeMap, process::Command};
 
 #[test]
 fn a_job_that_runs_too_long_is_ended() {

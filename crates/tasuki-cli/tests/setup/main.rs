@@ -8,6 +8,7 @@ mod apply_refusals;
 mod apply_ssh;
 mod apply_undo;
 mod discover;
+mod firewall;
 mod install;
 mod run_setup;
 mod ssh_ways;

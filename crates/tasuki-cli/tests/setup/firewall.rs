@@ -1,10 +1,8 @@
 //! Firewalls between hosts: `tasuki doctor` and `tasuki check` name the host, the rule, and what lets
 //! programs' packets in; what they say, typed on the host, does.
 
-mod support;
-
+use crate::support::{TestLab, ok, skip_without_root, tasuki, text};
 use serde_json::Value;
-use support::{TestLab, ok, skip_without_root, tasuki, text};
 
 /// What a desktop's or a server's firewall most often is: answers pass, and what is listed.
 const STATEFUL: &str = "nft add table inet filter &&
