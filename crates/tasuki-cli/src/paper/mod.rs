@@ -79,8 +79,9 @@ fn find(paper: Paper, data: &Data, arguments: &PaperArgs) -> Result<Findings, Fa
 }
 
 /// Below what --quick measured.
-const MEASURED_ONCE: &str = "--quick: each figure of a measurement is of one repetition, so that its verdict can \
-                             turn from one run to the next; without it there are six, with their range.";
+const MEASURED_ONCE: &str = "--quick: each figure of a measurement is of one repetition, so that its \
+                             verdict can turn from one run to the next; without it there are six, with \
+                             their range.";
 
 fn write_data(arguments: &PaperData) -> Result<(), Failure> {
     let folder = &arguments.folder;
