@@ -87,7 +87,7 @@ impl Entry {
     pub fn deadline(&self) -> Option<u64> {
         let is_running = self.has_begun() && self.view.state == State::Running;
         let begun = self.view.begun.filter(|_| is_running)?;
-        Some(begun + self.view.held + self.view.terms.timeout?)
+        Some(begun.saturating_add(self.view.held).saturating_add(self.view.terms.timeout?))
     }
 
     /// Whether its ranks need each other.

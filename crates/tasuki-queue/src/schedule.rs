@@ -25,7 +25,7 @@ impl Gate {
     /// Whether a job may pass that wants so many slots for so many seconds, and takes them.
     fn admit(&mut self, now: u64, wanted: u32, timeout: Option<u64>) -> bool {
         let Some(until) = self.until else { return false };
-        if timeout.is_some_and(|timeout| now + timeout <= until) {
+        if timeout.is_some_and(|timeout| now.saturating_add(timeout) <= until) {
             return true;
         }
         let fits = wanted <= self.spare;

@@ -41,7 +41,7 @@ fn wrong(user: &User, work: &Work, terms: &Terms) -> Option<String> {
     if terms.priority > 0 && !user.is_root {
         return Some("only root may raise a job's priority above 0".into());
     }
-    if terms.priority.abs() > PRIORITY_MAX {
+    if !(-PRIORITY_MAX..=PRIORITY_MAX).contains(&terms.priority) {
         return Some(format!("a priority is -{PRIORITY_MAX} to {PRIORITY_MAX}"));
     }
     if terms.name.as_ref().is_some_and(is_bad_name) {

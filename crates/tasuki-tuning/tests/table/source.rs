@@ -141,7 +141,6 @@ fn every_variable_that_the_code_names_is_in_the_list() {
     let tests_alone = [
         "TASUKI_TESTKIT_NEVER_SET",
         "TASUKI_TEST",
-        "TASUKI_TEST_JOB",
         "TASUKI_TUNING_",
         "TASUKI_NO_SUCH",
         "TASUKI_PROCESS_TEST_ROLE",
@@ -151,7 +150,9 @@ fn every_variable_that_the_code_names_is_in_the_list() {
     all.retain(|file| !file.path.contains("/tasuki-capi/") && !file.path.contains("/tasuki-tuning/"));
     for file in all {
         for name in quoted_variables(&file.text) {
-            let is_other = tests_alone.contains(&name) || test_builds.contains(&name);
+            let is_other = tests_alone.contains(&name)
+                || name.starts_with("TASUKI_TEST_")
+                || test_builds.contains(&name);
             let known = is_other || variables().any(|variable| variable.name == name);
             assert!(known, "{}: {name} is not in crates/tasuki-tuning/src/variables", file.path);
         }
