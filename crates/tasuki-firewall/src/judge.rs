@@ -88,7 +88,10 @@ impl Blocked {
                 format!("{host}'s firewall {drops} this: {kind} table {table}, chain {chain}: {rule}")
             }
             Cause::Dropped { why } => {
-                format!("{host} hears this and gives it to no program, as a firewall does ({why})")
+                format!(
+                    "{host} hears this and gives it to no program, as a firewall does, or a host whose \
+                     address is another one ({why})"
+                )
             }
             Cause::Unread { why } => format!(
                 "{host} does not get this; whether a firewall drops it cannot be seen without root ({why})"

@@ -1,6 +1,6 @@
 //! What users change: they cancel, hold and resume jobs, and go away.
 
-use crate::{Action, Client, Refusal, entry::Entry, queue::Queue, schedule::CANCELLED};
+use crate::{Action, Client, Refusal, array, entry::Entry, queue::Queue, schedule, schedule::CANCELLED};
 use tasuki_control::{JobId, Order, State, User};
 
 impl Queue {
@@ -36,7 +36,7 @@ impl Queue {
         self.living(user, job)?;
         let reason = format!("cancelled by {}", user.name);
         // The array first, so that no task begins in the place of one that ends.
-        for job in [vec![job], self.tasks_alive(job)].concat() {
+        for job in [vec![job], array::tasks_alive(self, job)].concat() {
             self.end(now, job, State::Cancelled, CANCELLED, reason.clone());
         }
         Ok(())
@@ -50,10 +50,10 @@ impl Queue {
         if self.living(user, job)?.view.state == State::Held {
             return Err(Refusal::Held(job));
         }
-        for job in [vec![job], self.tasks_alive(job)].concat() {
+        for job in [vec![job], array::tasks_alive(self, job)].concat() {
             self.freeze(now, job, format!("held by {}", user.name));
         }
-        self.advance(now);
+        schedule::advance(self, now);
         Ok(())
     }
 
@@ -79,11 +79,11 @@ impl Queue {
         if state != State::Held {
             return Err(Refusal::NotHeld { job, state });
         }
-        for job in [vec![job], self.tasks_alive(job)].concat() {
+        for job in [vec![job], array::tasks_alive(self, job)].concat() {
             self.thaw(now, job);
         }
-        self.mark_begun(now, job);
-        self.advance(now);
+        array::mark_begun(self, now, job);
+        schedule::advance(self, now);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! How jobs end.
 
-use crate::{Action, HostIndex, entry::Verdict, queue::Queue};
+use crate::{Action, HostIndex, array, entry::Verdict, queue::Queue, schedule};
 use tasuki_control::{JobId, Order, State};
 
 impl Queue {
@@ -26,8 +26,8 @@ impl Queue {
 
     /// Ends a job of which nothing is left.
     pub(crate) fn settle(&mut self, now: u64, job: JobId) {
-        let has_tasks = self.has_tasks(job);
-        let of_tasks = self.array_verdict(job);
+        let has_tasks = array::has_tasks(self, job);
+        let of_tasks = array::array_verdict(self, job);
         let Some(entry) = self.jobs.get_mut(&job) else { return };
         let is_array = entry.view.terms.array.is_some();
         let is_to_begin = !entry.has_begun() && entry.verdict.is_none() && !is_array;
@@ -44,6 +44,6 @@ impl Queue {
         let array = entry.view.task.map(|task| task.array);
         self.actions.extend([Action::Save(job), Action::Over(job)]);
         array.into_iter().for_each(|array| self.settle(now, array));
-        self.advance(now);
+        schedule::advance(self, now);
     }
 }

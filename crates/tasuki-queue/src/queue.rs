@@ -1,6 +1,8 @@
 //! The queue: jobs come in, and begin when their slots are free.
 
-use crate::{Action, Client, HostIndex, Refusal, Saved, entry::Entry, hosts::Host, place::deal};
+use crate::{
+    Action, Client, HostIndex, Refusal, Saved, entry::Entry, hosts::Host, place::deal, schedule, terms,
+};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tasuki_control::{HostView, JobId, JobView, Order, Part, Presence, Start, State, Terms, User, Work};
 
@@ -78,7 +80,7 @@ impl Queue {
         terms: Terms,
         client: Client,
     ) -> Result<JobId, Refusal> {
-        self.check(user, &work, &terms)?;
+        terms::check(self, user, &work, &terms)?;
         let waiting = |entry: &&Entry| !entry.has_begun() && !entry.view.state.is_over();
         let waiting = self.jobs.values().filter(waiting).filter(|entry| entry.view.user == user.name).count();
         if waiting >= WAITING_MAX {
@@ -89,8 +91,13 @@ impl Queue {
         let attended = work.attended.then_some(client);
         self.jobs.insert(id, Entry::new(id, now, user, work, terms, attended));
         self.actions.push_back(Action::Save(id));
-        self.advance(now);
+        schedule::advance(self, now);
         Ok(id)
+    }
+
+    /// Time has passed: jobs that have run too long end, and those whose time has come begin.
+    pub fn handle_time(&mut self, now: u64) {
+        schedule::handle_time(self, now);
     }
 
     /// Slots that a job wants.

@@ -3,7 +3,7 @@
 //! worked out at which it will find them at the latest, and others may pass it if that time stays as it is
 //! (EASY backfilling: D. Lifka, "The ANL/IBM SP scheduling system", 1995).
 
-use crate::{entry::Entry, queue::Queue};
+use crate::{array, entry::Entry, queue::Queue};
 use std::cmp::Reverse;
 use tasuki_control::{JobId, State};
 
@@ -36,122 +36,120 @@ impl Gate {
     }
 }
 
-impl Queue {
-    /// Starts jobs whose turn it is.
-    pub(crate) fn advance(&mut self, now: u64) {
-        // Jobs that end in the course of this are looked at here, not by a call within this one.
-        if std::mem::replace(&mut self.is_advancing, true) {
-            return;
-        }
-        self.give_up(now);
-        let mut waiting: Vec<(i64, JobId)> = self
-            .jobs
-            .iter()
-            .filter(|(_, entry)| entry.is_waiting() && !entry.ending)
-            .map(|(id, entry)| (turn(entry), *id))
-            .collect();
-        waiting.sort_unstable();
-        let mut gate = None;
-        for (_, id) in waiting {
-            if let Some(reason) = self.try_begin(now, id, &mut gate)
-                && let Some(entry) = self.jobs.get_mut(&id)
-            {
-                entry.view.reason = Some(reason);
-            }
-        }
-        self.is_advancing = false;
+/// Starts jobs whose turn it is.
+pub(crate) fn advance(queue: &mut Queue, now: u64) {
+    // Jobs that end in the course of this are looked at here, not by a call within this one.
+    if std::mem::replace(&mut queue.is_advancing, true) {
+        return;
     }
+    give_up(queue, now);
+    let mut waiting: Vec<(i64, JobId)> = queue
+        .jobs
+        .iter()
+        .filter(|(_, entry)| entry.is_waiting() && !entry.ending)
+        .map(|(id, entry)| (turn(entry), *id))
+        .collect();
+    waiting.sort_unstable();
+    let mut gate = None;
+    for (_, id) in waiting {
+        if let Some(reason) = try_begin(queue, now, id, &mut gate)
+            && let Some(entry) = queue.jobs.get_mut(&id)
+        {
+            entry.view.reason = Some(reason);
+        }
+    }
+    queue.is_advancing = false;
+}
 
-    /// Begins a job, or as many tasks of an array as it can. Returns why something of it still waits.
-    fn try_begin(&mut self, now: u64, id: JobId, gate: &mut Option<Gate>) -> Option<String> {
-        loop {
-            let entry = self.jobs.get(&id).filter(|entry| entry.is_waiting() && !entry.ending)?;
-            if let Some(why) = self.hindrance(now, entry).or_else(|| self.is_at_limit(id)) {
-                return Some(why);
-            }
-            let (wanted, timeout) = (self.wanted(entry), entry.view.terms.timeout);
-            let free = self.all_free();
-            if let Some(first) = gate {
-                let passes = wanted <= free && first.admit(now, wanted, timeout);
-                if !passes {
-                    return Some(format!("waits for job {}", first.job));
-                }
-            } else if wanted > free {
-                *gate = Some(self.gate(now, id, wanted, free));
-                return Some(self.shortage(wanted, free));
-            }
-            let array = entry.view.terms.array.is_some();
-            if let Some(next) = if array { self.next_task(id) } else { Some(id) } {
-                self.begin(now, next);
-            }
-            self.mark_begun(now, id);
+/// Begins a job, or as many tasks of an array as it can. Returns why something of it still waits.
+fn try_begin(queue: &mut Queue, now: u64, id: JobId, gate: &mut Option<Gate>) -> Option<String> {
+    loop {
+        let entry = queue.jobs.get(&id).filter(|entry| entry.is_waiting() && !entry.ending)?;
+        if let Some(why) = hindrance(queue, now, entry).or_else(|| array::is_at_limit(queue, id)) {
+            return Some(why);
         }
+        let (wanted, timeout) = (queue.wanted(entry), entry.view.terms.timeout);
+        let free = queue.all_free();
+        if let Some(first) = gate {
+            let passes = wanted <= free && first.admit(now, wanted, timeout);
+            if !passes {
+                return Some(format!("waits for job {}", first.job));
+            }
+        } else if wanted > free {
+            *gate = Some(gate_of(queue, now, id, wanted, free));
+            return Some(queue.shortage(wanted, free));
+        }
+        let array = entry.view.terms.array.is_some();
+        if let Some(next) = if array { array::next_task(queue, id) } else { Some(id) } {
+            queue.begin(now, next);
+        }
+        array::mark_begun(queue, now, id);
     }
+}
 
-    /// Why a job may not begin, however many slots are free.
-    fn hindrance(&self, now: u64, entry: &Entry) -> Option<String> {
-        let terms = &entry.view.terms;
-        if terms.begin.is_some_and(|begin| begin > now) {
-            return Some("waits for its time".into());
-        }
-        let is_alive = |id: &&JobId| self.view(**id).is_some_and(|view| !view.state.is_over());
-        let before = terms.after.iter().chain(&terms.after_any).find(is_alive)?;
-        Some(format!("waits for the end of job {}", self.label(*before)))
+/// Why a job may not begin, however many slots are free.
+fn hindrance(queue: &Queue, now: u64, entry: &Entry) -> Option<String> {
+    let terms = &entry.view.terms;
+    if terms.begin.is_some_and(|begin| begin > now) {
+        return Some("waits for its time".into());
     }
+    let is_alive = |id: &&JobId| queue.view(**id).is_some_and(|view| !view.state.is_over());
+    let before = terms.after.iter().chain(&terms.after_any).find(is_alive)?;
+    Some(format!("waits for the end of job {}", queue.label(*before)))
+}
 
-    /// Cancels jobs that were to come after one which did not end well.
-    fn give_up(&mut self, now: u64) {
-        // Those that a job comes after have lower numbers: one pass finds whole chains.
-        let all: Vec<JobId> = self.jobs.keys().copied().collect();
-        for id in all {
-            let Some(entry) = self.jobs.get(&id) else { continue };
-            let has_begun = entry.view.begun.is_some() || entry.view.state.is_over() || entry.ending;
-            let failed = |before: &&JobId| {
-                self.view(**before).is_some_and(|view| view.state.is_over() && view.state != State::Done)
-            };
-            let Some(before) = entry.view.terms.after.iter().find(failed).filter(|_| !has_begun) else {
-                continue;
-            };
-            let state = self.view(*before).map_or("over", |view| view.state.name());
-            let reason = format!("it was to come after job {}, which is {state}", self.label(*before));
-            self.end(now, id, State::Cancelled, CANCELLED, reason);
-        }
+/// Cancels jobs that were to come after one which did not end well.
+fn give_up(queue: &mut Queue, now: u64) {
+    // Those that a job comes after have lower numbers: one pass finds whole chains.
+    let all: Vec<JobId> = queue.jobs.keys().copied().collect();
+    for id in all {
+        let Some(entry) = queue.jobs.get(&id) else { continue };
+        let has_begun = entry.view.begun.is_some() || entry.view.state.is_over() || entry.ending;
+        let failed = |before: &&JobId| {
+            queue.view(**before).is_some_and(|view| view.state.is_over() && view.state != State::Done)
+        };
+        let Some(before) = entry.view.terms.after.iter().find(failed).filter(|_| !has_begun) else {
+            continue;
+        };
+        let state = queue.view(*before).map_or("over", |view| view.state.name());
+        let reason = format!("it was to come after job {}, which is {state}", queue.label(*before));
+        queue.end(now, id, State::Cancelled, CANCELLED, reason);
     }
+}
 
-    /// When a job finds so many slots at the latest, and what it leaves free.
-    fn gate(&self, now: u64, job: JobId, wanted: u32, free: u32) -> Gate {
-        let running = self.jobs.values().filter(|entry| entry.has_begun() && !entry.view.state.is_over());
-        let ends = running.filter_map(|entry| Some((ends_by(now, entry)?, self.slots_of(entry))));
-        let mut ends: Vec<(u64, u32)> = ends.collect();
-        ends.sort_unstable_by_key(|(end, slots)| (*end, Reverse(*slots)));
-        let (mut free, mut until) = (free, None);
-        for (end, slots) in ends {
-            if until.is_some_and(|until| until < end) {
-                break;
-            }
-            free += slots;
-            if free >= wanted {
-                until = Some(end);
-            }
+/// When a job finds so many slots at the latest, and what it leaves free.
+fn gate_of(queue: &Queue, now: u64, job: JobId, wanted: u32, free: u32) -> Gate {
+    let running = queue.jobs.values().filter(|entry| entry.has_begun() && !entry.view.state.is_over());
+    let ends = running.filter_map(|entry| Some((ends_by(now, entry)?, queue.slots_of(entry))));
+    let mut ends: Vec<(u64, u32)> = ends.collect();
+    ends.sort_unstable_by_key(|(end, slots)| (*end, Reverse(*slots)));
+    let (mut free, mut until) = (free, None);
+    for (end, slots) in ends {
+        if until.is_some_and(|until| until < end) {
+            break;
         }
-        Gate { job, until, spare: free.saturating_sub(wanted) }
+        free += slots;
+        if free >= wanted {
+            until = Some(end);
+        }
     }
+    Gate { job, until, spare: free.saturating_sub(wanted) }
+}
 
-    /// Time has passed: jobs that have run too long end, and those whose time has come begin.
-    pub fn handle_time(&mut self, now: u64) {
-        if std::mem::replace(&mut self.looked, now) == now {
-            return;
-        }
-        let is_late = |entry: &&Entry| !entry.ending && entry.deadline().is_some_and(|end| end <= now);
-        let late = self.jobs.values().filter(is_late);
-        let late: Vec<(JobId, u64)> =
-            late.map(|entry| (entry.view.id, entry.view.terms.timeout.unwrap_or_default())).collect();
-        for (job, timeout) in late {
-            let reason = format!("ran longer than {}", tasuki_control::span(timeout));
-            self.end(now, job, State::Failed, TIMED_OUT, reason);
-        }
-        self.advance(now);
+/// Time has passed: jobs that have run too long end, and those whose time has come begin.
+pub fn handle_time(queue: &mut Queue, now: u64) {
+    if std::mem::replace(&mut queue.looked, now) == now {
+        return;
     }
+    let is_late = |entry: &&Entry| !entry.ending && entry.deadline().is_some_and(|end| end <= now);
+    let late = queue.jobs.values().filter(is_late);
+    let late: Vec<(JobId, u64)> =
+        late.map(|entry| (entry.view.id, entry.view.terms.timeout.unwrap_or_default())).collect();
+    for (job, timeout) in late {
+        let reason = format!("ran longer than {}", tasuki_control::span(timeout));
+        queue.end(now, job, State::Failed, TIMED_OUT, reason);
+    }
+    advance(queue, now);
 }
 
 /// Exit code of a job that ran too long, as timeout(1) has it.

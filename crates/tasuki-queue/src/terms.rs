@@ -16,20 +16,17 @@ const PRIORITY_MAX: i32 = 1000;
 /// Latest time and longest duration, seconds: far beyond any use, and no sum of some overflows.
 const TIME_MAX: u64 = 1 << 40;
 
-impl Queue {
-    /// Whether a job can be taken as its user wants it.
-    pub(crate) fn check(&self, user: &User, work: &Work, terms: &Terms) -> Result<(), Refusal> {
-        if work.argv.is_empty() || !(1..=RANKS_MAX).contains(&work.ranks) {
-            return Err(Refusal::Shape(RANKS_MAX));
-        }
-        if let Some(unknown) = terms.after.iter().chain(&terms.after_any).find(|id| self.view(**id).is_none())
-        {
-            return Err(Refusal::NoJob(*unknown));
-        }
-        match wrong(user, work, terms) {
-            Some(why) => Err(Refusal::Terms(why)),
-            None => Ok(()),
-        }
+/// Whether a job can be taken as its user wants it.
+pub(crate) fn check(queue: &Queue, user: &User, work: &Work, terms: &Terms) -> Result<(), Refusal> {
+    if work.argv.is_empty() || !(1..=RANKS_MAX).contains(&work.ranks) {
+        return Err(Refusal::Shape(RANKS_MAX));
+    }
+    if let Some(unknown) = terms.after.iter().chain(&terms.after_any).find(|id| queue.view(**id).is_none()) {
+        return Err(Refusal::NoJob(*unknown));
+    }
+    match wrong(user, work, terms) {
+        Some(why) => Err(Refusal::Terms(why)),
+        None => Ok(()),
     }
 }
 

@@ -44,7 +44,7 @@ pub struct RunArgs {
     #[arg(long, requires = "resident")]
     pub label: bool,
     /// With --resident: end the job when it has run so long: 90s, 10m, 24h
-    #[arg(long, requires = "resident", value_name = "DURATION", value_parser = super::check::duration)]
+    #[arg(long, requires = "resident", value_name = "DURATION", value_parser = super::time::duration)]
     pub timeout: Option<Duration>,
     /// Send the program, and libraries of it that hosts lack, to all hosts over the rails. Ranks run in a
     /// folder made for the job, which is removed when it ends

@@ -1,6 +1,6 @@
 //! What a job's user wants of the queue: `tasuki submit --timeout`, `--priority`, `--after` and so on.
 
-use super::check::duration;
+use super::time::duration;
 use clap::Args;
 use jiff::{Timestamp, ToSpan, Zoned, civil};
 use std::{fmt, str::FromStr, time::Duration};

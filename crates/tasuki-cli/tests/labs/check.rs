@@ -1,6 +1,6 @@
 //! `tasuki check` against faults that it is not told about. Every trial has a seed of its own:
-//! `TASUKI_TRIAL=seed TASUKI_PLANT=Loss cargo test --release --test labs check::one_trial -- --nocapture` repeats
-//! one.
+//! `TASUKI_TRIAL=seed TASUKI_PLANT=Loss cargo test --release --test labs check::one_trial -- --nocapture`
+//! repeats one.
 
 use crate::support::{
     background, ok, seed, skip_without_root, tasuki, text,
