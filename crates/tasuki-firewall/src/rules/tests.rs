@@ -89,7 +89,8 @@ fn a_rule_that_drops_is_named_by_its_handle_or_its_words() {
 fn chains_that_are_jumped_to_and_maps_are_followed() {
     let jump = json!([{"jump": {"target": "other"}}]);
     let reject = json!([{"reject": {"type": "icmpx", "expr": "port-unreachable"}}]);
-    let (rule, certain) = verdict("accept", &[jump.clone()], std::slice::from_ref(&reject)).unwrap();
+    let (rule, certain) =
+        verdict("accept", std::slice::from_ref(&jump), std::slice::from_ref(&reject)).unwrap();
     assert!(rule.contains("chain other") && certain, "{rule}");
     assert_eq!(verdict("accept", &[jump], &[]), None);
     // nft -j for `ct state vmap { established : accept, new : goto other }`.
