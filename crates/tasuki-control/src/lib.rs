@@ -21,4 +21,4 @@ pub use hello::{Hello, HelloError, PROTOCOL};
 pub use job::{Bytes, Exit, HostView, JobId, JobView, Kind, Limit, Part, Presence, Spread, State, Work};
 pub use order::{Fence, Order, Report, Start};
 pub use request::{INPUT_MAX, Record, Reply, Request, SessionId, Stream, User};
-pub use terms::{Array, Task, Terms, span};
+pub use terms::{ARRAY_INDEX, ARRAY_JOB, Array, Task, Terms, span};

@@ -57,6 +57,11 @@ impl Array {
     }
 }
 
+/// The variable by which a task of an array knows its index.
+pub const ARRAY_INDEX: &str = "TASUKI_ARRAY_INDEX";
+/// The variable by which a task of an array knows the array's number.
+pub const ARRAY_JOB: &str = "TASUKI_ARRAY_JOB";
+
 /// Which task of which array a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {

@@ -1,8 +1,9 @@
 //! The agent, which runs on every host while its firewall is probed.
 
 use crate::{
+    numbers::Numbers,
     protocol::{Answer, Arrived, Knock, Order, Rules},
-    tap::{self, Numbers},
+    tap,
 };
 use socket2::{Domain, Protocol, Socket, Type};
 use std::{
@@ -11,7 +12,6 @@ use std::{
     net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket},
     path::Path,
     process::Command,
-    sync::PoisonError,
     thread,
     time::Duration,
 };
@@ -27,8 +27,6 @@ const CONNECT_LIMIT: Duration = Duration::from_millis(700);
 const AT_ONCE: usize = 32;
 /// How long a command that prints rules may take.
 const RULES_LIMIT: Duration = Duration::from_secs(5);
-/// Most numbers that are kept: strangers' datagrams must not fill memory.
-const NUMBERS_MAX: usize = 1 << 17;
 
 /// A running agent.
 struct Agent {
@@ -75,17 +73,14 @@ impl Agent {
         let (socket, listener) = (UdpSocket::bind(any)?, TcpListener::bind(any)?);
         let (udp, tcp) = (socket.local_addr()?.port(), listener.local_addr()?.port());
         let (given, heard) = (Numbers::default(), Numbers::default());
-        let its_given = Numbers::clone(&given);
+        let its_given = given.clone();
         thread::spawn(move || {
             let mut buffer = [0; 9];
             loop {
                 // An error for one datagram says nothing about the next.
                 let Ok(length) = socket.recv(&mut buffer) else { continue };
                 let Ok(number) = buffer[..length].try_into().map(u64::from_le_bytes) else { continue };
-                let mut given = its_given.lock().unwrap_or_else(PoisonError::into_inner);
-                if given.len() < NUMBERS_MAX {
-                    given.insert(number);
-                }
+                its_given.add(number);
             }
         });
         // A connection that was made has shown that it can be; it is of no other use.
@@ -95,15 +90,13 @@ impl Agent {
     }
 
     fn report(&self) -> Arrived {
-        let numbers =
-            |all: &Numbers| all.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
         let is_dark = |nic: &&String| {
             fs::read_to_string(Path::new("/sys/class/net").join(nic).join("carrier"))
                 .is_ok_and(|carrier| carrier.trim() == "0")
         };
         Arrived {
-            given: numbers(&self.given),
-            heard: self.heard.as_ref().map(numbers),
+            given: self.given.all(),
+            heard: self.heard.as_ref().map(Numbers::all),
             dark: self.nics.iter().filter(is_dark).cloned().collect(),
         }
     }

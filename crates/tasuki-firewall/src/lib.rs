@@ -8,6 +8,7 @@
 
 pub mod agent;
 mod judge;
+mod numbers;
 mod probe;
 mod protocol;
 mod remedy;

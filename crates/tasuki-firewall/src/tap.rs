@@ -1,11 +1,7 @@
 //! Datagrams as the NIC hears them, before any filter of the host sees them.
 
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, Mutex, PoisonError},
-    thread,
-    time::Duration,
-};
+use crate::numbers::Numbers;
+use std::{thread, time::Duration};
 use tasuki_sys::packet::{PacketError, PacketKind, PacketSocket, RingSize};
 
 /// Stands for frames of every ethertype (`ETH_P_ALL`, include/uapi/linux/if_ether.h). Such a socket hears a
@@ -18,9 +14,6 @@ const WAIT: Duration = Duration::from_millis(500);
 const ETHERNET: usize = 14;
 const UDP: usize = 8;
 
-/// The numbers of the datagrams that have come.
-pub type Numbers = Arc<Mutex<BTreeSet<u64>>>;
-
 /// Listens on a NIC for datagrams to a port, as long as this process lives, and adds the numbers that they
 /// carry to `heard`.
 ///
@@ -30,7 +23,7 @@ pub fn listen(nic: &str, port: u16, heard: &Numbers) -> Result<(), PacketError> 
     let socket = PacketSocket::open(nic, ALL_ETHERTYPES)?;
     socket.lock_filter(&datagrams_to(port))?;
     let mut ring = socket.into_ring(RingSize { slots: SLOTS })?;
-    let heard = Arc::clone(heard);
+    let heard = heard.clone();
     thread::spawn(move || {
         loop {
             if ring.wait(WAIT).is_err() {
@@ -41,7 +34,7 @@ pub fn listen(nic: &str, port: u16, heard: &Numbers) -> Result<(), PacketError> 
                 if !matches!(frame.kind(), PacketKind::Other(_))
                     && let Some(number) = number_in(&frame)
                 {
-                    heard.lock().unwrap_or_else(PoisonError::into_inner).insert(number);
+                    heard.add(number);
                 }
             }
         }

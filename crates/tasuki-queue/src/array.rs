@@ -6,11 +6,8 @@ use crate::{
     entry::{Entry, Verdict},
     queue::Queue,
 };
-use tasuki_control::{Bytes, JobId, State, Task, Terms};
+use tasuki_control::{ARRAY_INDEX, ARRAY_JOB, Bytes, JobId, State, Task, Terms};
 
-/// Variables by which a task knows what it is.
-const INDEX: &str = "TASUKI_ARRAY_INDEX";
-const ARRAY: &str = "TASUKI_ARRAY_JOB";
 /// Tasks that the reason of an array names.
 const NAMED_MAX: usize = 8;
 
@@ -44,8 +41,8 @@ pub(crate) fn next_task(queue: &mut Queue, id: JobId) -> Option<JobId> {
     let index = next_index(queue, id)?;
     let array = queue.jobs.get(&id)?;
     let mut work = array.work.clone()?;
-    work.env.retain(|(name, _)| name != INDEX.as_bytes() && name != ARRAY.as_bytes());
-    for (name, value) in [(INDEX, u64::from(index)), (ARRAY, id)] {
+    work.env.retain(|(name, _)| name != ARRAY_INDEX.as_bytes() && name != ARRAY_JOB.as_bytes());
+    for (name, value) in [(ARRAY_INDEX, u64::from(index)), (ARRAY_JOB, id)] {
         work.env.push((Bytes::from(name.as_bytes()), Bytes::from(value.to_string().into_bytes())));
     }
     let mut view = array.view.clone();

@@ -79,15 +79,15 @@ pub fn stages(quick: bool) -> Vec<Stage> {
     // One kernel each, so that an interrupted measurement loses no more than one of them.
     vec![
         Stage::new("pair", 120, &pair),
-        Stage::new("four-is", 1300, &programs("is", 4)),
-        Stage::new("four-ep", 200, &programs("ep", 4)),
-        Stage::new("four-cg", 300, &programs("cg", 4)),
-        Stage::new("four-mg", 300, &programs("mg", 4)),
-        Stage::new("four-lu", 900, &programs("lu", 4)),
-        Stage::new("two-is", 1500, &programs("is", 2)),
-        Stage::new("two-cg", 300, &programs("cg", 2)),
-        Stage::new("two-mg", 300, &programs("mg", 2)),
-        Stage::new("two-lu", 900, &programs("lu", 2)),
+        Stage::new("four-is", 650, &programs("is", 4)),
+        Stage::new("four-ep", 100, &programs("ep", 4)),
+        Stage::new("four-cg", 150, &programs("cg", 4)),
+        Stage::new("four-mg", 150, &programs("mg", 4)),
+        Stage::new("four-lu", 450, &programs("lu", 4)),
+        Stage::new("two-is", 650, &programs("is", 2)),
+        Stage::new("two-cg", 130, &programs("cg", 2)),
+        Stage::new("two-mg", 130, &programs("mg", 2)),
+        Stage::new("two-lu", 390, &programs("lu", 2)),
     ]
 }
 
