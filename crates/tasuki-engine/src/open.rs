@@ -13,6 +13,7 @@ use crate::address::Address;
 use crate::clock::Clock;
 use crate::coalesce_watch::CoalesceWatch;
 use crate::engine::Engine;
+use crate::liveness::Liveness;
 use crate::messages::Messages;
 use crate::net::lanes::{Opening, Sockets};
 use crate::net::link::Link;
@@ -106,8 +107,9 @@ pub(crate) fn open(options: &Options) -> Result<Opened, OpenError> {
     let processors = Oversubscription::new(options.sender_copies == SenderCopies::Always);
     let messages = Messages::new(message_config(options), options.pacer(), clock);
     let owners = (messages, shm, net, rendezvous);
-    let mut engine =
-        Engine::new(address, clock, owners, WaitPolicy::new(processors.clone()), options.on_failure);
+    let liveness = Liveness::new(options.greeting);
+    let wait = WaitPolicy::new(processors.clone());
+    let mut engine = Engine::new(address, clock, owners, wait, (liveness, options.on_failure));
     if options.stats {
         engine.open_page();
     }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tasuki_msg::{Adaptive, AdaptiveConfig, Pacer, Window};
-use tasuki_tuning::{credit, leaving, raw_lanes};
+use tasuki_tuning::{credit, leaving, liveness, raw_lanes};
 use tasuki_wire::JobKey;
 
 use crate::address::Address;
@@ -100,6 +100,8 @@ pub struct Options {
     pub expected_peers: u32,
     /// Longest time that closing waits for the last acknowledgements.
     pub linger: Duration,
+    /// A peer that has not answered a first greeting for so long counts as failed; zero: never.
+    pub greeting: Duration,
     /// The endpoint keeps a statistics page, which `tasuki stats` reads.
     pub stats: bool,
     /// On SIGUSR2 the endpoint prints its state to stderr.
@@ -130,6 +132,7 @@ impl Default for Options {
             job_key: None,
             expected_peers: 1,
             linger: seconds(leaving::LINGER_S),
+            greeting: seconds(liveness::GREETING_S),
             stats: true,
             dump: false,
             on_failure: None,

@@ -91,7 +91,7 @@ impl Engine {
         clock: Clock,
         (messages, shm, net, rendezvous): (Messages, Shm, Net, Rendezvous),
         wait: WaitPolicy,
-        on_failure: Option<OnFailure>,
+        (liveness, on_failure): (Liveness, Option<OnFailure>),
     ) -> Engine {
         let mut engine = Engine {
             address,
@@ -103,7 +103,7 @@ impl Engine {
             rendezvous,
             rma: Rma::default(),
             wait,
-            liveness: Liveness::new(),
+            liveness,
             page: Page::default(),
             phase: Phase::Open,
             activity: Activity::default(),

@@ -147,7 +147,8 @@ impl Engine {
             reports: self.on_failure.is_some(),
         };
         self.liveness.knock_all(interest, &mut self.net, &self.peers, now);
-        let verdicts = self.liveness.judge(&mut self.net, &self.peers, now);
+        let mut verdicts = self.liveness.judge(&mut self.net, &self.peers, now);
+        verdicts.extend(self.liveness.never_met(&mut self.net, &self.peers));
         self.carry_out(verdicts, now);
         if self.liveness.is_round_for_all() {
             for (peer, reason) in self.shm.find_dead(&self.peers) {

@@ -6,7 +6,7 @@
 
 mod trial;
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use tasuki_link::{Refusal, RefusalKind};
 use tasuki_proto::Time;
@@ -47,11 +47,16 @@ pub(crate) struct Liveness {
     suspicions: Vec<Option<Box<Suspicion>>>,
     next_round: Time,
     rounds: u64,
+    /// A peer that has not answered a first greeting for so many rounds has failed; `None`: never.
+    greeting_rounds: Option<u64>,
 }
 
 impl Liveness {
-    pub fn new() -> Liveness {
-        Liveness { suspicions: Vec::new(), next_round: Time(0), rounds: 0 }
+    /// `greeting`: how long a peer may leave a first greeting unanswered; zero: for ever.
+    pub fn new(greeting: Duration) -> Liveness {
+        let rounds = (greeting.as_nanos() as u64).div_ceil(liveness::ROUND_NS);
+        let greeting_rounds = (rounds > 0).then_some(rounds);
+        Liveness { suspicions: Vec::new(), next_round: Time(0), rounds: 0, greeting_rounds }
     }
 
     fn suspicion(&mut self, peer: Peer) -> &mut Suspicion {
@@ -167,6 +172,25 @@ impl Liveness {
         verdicts
     }
 
+    /// Peers that have never answered, for as long as that may take. Silence of a peer that has answered
+    /// before proves nothing; nobody has ever met these, and whoever waits for them would wait for ever.
+    /// Counted in rounds, so that the time for which this process is stopped does not count.
+    pub fn never_met(&self, net: &mut Net, peers: &Peers) -> Vec<Verdict> {
+        let Some(rounds) = self.greeting_rounds else { return Vec::new() };
+        let seconds = rounds * liveness::ROUND_NS / 1_000_000_000;
+        let silent = net.never_answered(rounds);
+        let fails = |peer: Peer| {
+            let record = peers.get(peer).filter(|record| !record.gone)?;
+            let reason = format!(
+                "it has not answered for {seconds} s (TASUKI_GREETING): most likely a firewall drops UDP \
+                 between the hosts. `tasuki doctor` finds out which, and says what opens it"
+            );
+            // A peer that has spoken to this endpoint in another way is there.
+            (net.packets_from(record.conn) == 0).then_some(Verdict::Gone(peer, reason))
+        };
+        silent.into_iter().filter_map(fails).collect()
+    }
+
     /// Tells the user of peers that have not answered for long. Such a peer is not dead as far as is known,
     /// but a user who waits should know what for.
     pub fn tell_of_unanswered(&self, net: &mut Net, peers: &Peers, now: Time) {
@@ -176,11 +200,14 @@ impl Liveness {
             tell_user(&format!(
                 "no answer from {} for {} s. Its host may be down or busy, a firewall may drop UDP \
                  (port {}), or routes may lead elsewhere: see `tasuki doctor`, `ip route get {}`. \
-                 Still trying.",
+                 Still trying{}.",
                 record.address,
                 liveness::UNANSWERED_NS / 1_000_000_000,
                 record.address.port,
                 record.address.host(),
+                self.greeting_rounds.map_or(String::new(), |rounds| {
+                    format!(", for {} s in all", rounds * liveness::ROUND_NS / 1_000_000_000)
+                }),
             ));
         }
     }

@@ -196,4 +196,9 @@ impl Net {
     pub fn take_unanswered(&mut self, deadline: Time) -> Vec<Peer> {
         self.targets.take_unanswered(deadline)
     }
+
+    /// A round of looking after peers passes. Gives those that have not answered a greeting for so many.
+    pub fn never_answered(&mut self, rounds: u64) -> Vec<Peer> {
+        self.targets.never_answered(rounds)
+    }
 }

@@ -25,7 +25,17 @@ struct PeerTargets {
     /// Worked out when a path is first used, and again when the peer's rails may have changed.
     by_path: Vec<(Path, Target)>,
     /// When this endpoint has greeted the peer, which has not answered yet.
-    unanswered: Option<Time>,
+    unanswered: Option<Greeting>,
+}
+
+/// A greeting without an answer.
+#[derive(Clone, Copy)]
+struct Greeting {
+    since: Time,
+    /// Rounds of looking after peers since then.
+    rounds: u64,
+    /// The user has been told.
+    told: bool,
 }
 
 /// The targets of all peers.
@@ -43,7 +53,7 @@ impl Targets {
 
     /// This endpoint has greeted a peer.
     pub fn greeted(&mut self, peer: Peer, now: Time) {
-        self.of(peer).unanswered = Some(now);
+        self.of(peer).unanswered = Some(Greeting { since: now, rounds: 0, told: false });
     }
 
     /// The peer has answered, or its rails may have changed.
@@ -83,10 +93,23 @@ impl Targets {
 
     /// Peers that were greeted before `deadline` and have not answered. Each is given once.
     pub fn take_unanswered(&mut self, deadline: Time) -> Vec<Peer> {
-        let late =
-            |targets: &mut PeerTargets| targets.unanswered.take_if(|since| *since <= deadline).is_some();
+        let late = |targets: &mut PeerTargets| {
+            let late = targets.unanswered.as_mut().filter(|one| one.since <= deadline && !one.told);
+            late.map(|greeting| greeting.told = true).is_some()
+        };
         let all = self.0.iter_mut().enumerate();
         all.filter_map(|(index, targets)| late(targets).then_some(Peer(index as u32))).collect()
+    }
+
+    /// A round passes. Gives the peers that have not answered for so many rounds.
+    pub fn never_answered(&mut self, rounds: u64) -> Vec<Peer> {
+        let never = |targets: &mut PeerTargets| {
+            let greeting = targets.unanswered.as_mut()?;
+            greeting.rounds += 1;
+            Some(greeting.rounds >= rounds)
+        };
+        let all = self.0.iter_mut().enumerate();
+        all.filter_map(|(index, one)| never(one)?.then_some(Peer(index as u32))).collect()
     }
 }
 

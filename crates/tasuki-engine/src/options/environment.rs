@@ -125,6 +125,7 @@ impl Options {
             broker,
             ring_bytes: env.number(&variables::RINGS)?.map_or(default.ring_bytes, mebibytes),
             linger: env.number(&variables::LINGER)?.map_or(default.linger, seconds),
+            greeting: env.number(&variables::GREETING)?.map_or(default.greeting, seconds),
             stats: env.switch(&variables::STATS)?.unwrap_or(default.stats),
             dump: env.switch(&variables::DUMP)?.unwrap_or(default.dump),
             ..default

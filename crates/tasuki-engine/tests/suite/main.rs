@@ -15,3 +15,4 @@ mod plain;
 mod remote;
 mod sockets;
 mod streams;
+mod unanswered;

@@ -36,6 +36,15 @@ tuning! {
              address or a firewall.";
         measure "1000000000", test "-p tasuki-cli --test mpi faults:: -- --include-ignored";
 
+        /// Seconds after which a peer that has never answered a greeting counts as failed. The variable
+        /// TASUKI_GREETING overrides it.
+        GREETING_S: u32 = 60, "s";
+        why "A firewall that drops UDP, or a wrong address, would have a program wait for ever. A peer that \
+             has been greeted has opened its endpoint, and its helper thread answers whatever the program \
+             does.";
+        measure "5", test "-p tasuki-cli --test faults -- --include-ignored";
+        adr 4;
+
         /// Refusals of one socket that are read in one poll.
         REFUSALS_MAX: usize = 64, "refusals";
         why "A flood of forged refusals must not keep the program from everything else.";

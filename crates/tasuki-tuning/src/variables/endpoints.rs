@@ -135,6 +135,16 @@ pub const LINGER: Variable = Variable {
     readers: READERS,
 };
 
+/// Longest time of a first contact.
+pub const GREETING: Variable = Variable {
+    name: "TASUKI_GREETING",
+    default: "60",
+    values: Values::Number("a number of seconds"),
+    meaning: "Seconds after which a peer that has never answered counts as failed. 0: never, for programs \
+              that a debugger stops.",
+    readers: READERS,
+};
+
 /// Whether there is a statistics page.
 pub const STATS: Variable = Variable {
     name: "TASUKI_STATS",
@@ -168,6 +178,7 @@ pub(super) const ALL: &[Variable] = &[
     BULK,
     JOB_KEY,
     LINGER,
+    GREETING,
     STATS,
     DUMP,
 ];

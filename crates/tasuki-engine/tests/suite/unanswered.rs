@@ -1,0 +1,23 @@
+//! A peer that has never answered, as behind a firewall that drops UDP, is an error after a while and no hang.
+
+use crate::node::{Lane, Node, options, run};
+use std::{net::UdpSocket, time::Duration};
+use tasuki_engine::{Completion, Endpoint, Options};
+
+#[test]
+fn who_waits_for_a_peer_that_never_answers_is_told() {
+    let greeting = Duration::from_secs(1);
+    let patient = Options { greeting, ..options(Lane::Packets) };
+    let mut nodes = Node::acquainted(vec![Endpoint::open(&patient).unwrap()]);
+    // A socket that takes everything and says nothing: its host refuses nothing either.
+    let mute = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let other = Endpoint::open(&options(Lane::Packets)).unwrap();
+    let mut address = other.address();
+    address.port = mute.local_addr().unwrap().port();
+    let peer = nodes[0].endpoint.add_peer(&address);
+    nodes[0].peers.push(peer);
+    let context = nodes[0].send(1, Some(1), b"hello");
+    run(&mut nodes, |nodes| !nodes[0].done.is_empty());
+    let failed = matches!(nodes[0].done[..], [Completion::Error { context: of, .. }] if of == context);
+    assert!(failed, "{:?}", nodes[0].done);
+}
