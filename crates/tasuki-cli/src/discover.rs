@@ -61,8 +61,9 @@ pub fn run(arguments: &DiscoverArgs) -> Result<ExitCode, Failure> {
     // reported, and must not end the discovery.
     unsafe { signal(Signal::SIGPIPE, SigHandler::SigIgn) }?;
     let fleet = fleet_of(arguments)?;
-    let DiscoverArgs { name, time, wait, include, .. } = arguments;
-    let found = discover(&fleet, &Search { name, time: *time, wait: *wait, include })?;
+    let DiscoverArgs { name, time, wait, include, no_measure, .. } = arguments;
+    let search = Search { name, time: *time, wait: *wait, include, measure: !no_measure };
+    let found = discover(&fleet, &search)?;
     let text = match &known {
         Some((_, known)) => found.text_of(&revised(known, &found)),
         None => found.text.clone(),
@@ -140,6 +141,8 @@ pub struct Search<'a> {
     pub wait: Duration,
     /// NICs that take part although they would be left alone, as `[HOST:]NIC`.
     pub include: &'a [String],
+    /// Whether cables are measured.
+    pub measure: bool,
 }
 
 /// Finds out how the hosts of a fleet are cabled.
@@ -154,6 +157,8 @@ pub fn discover(fleet: &Fleet, search: &Search<'_>) -> Result<Description, Failu
         time: search.time,
         wait: search.wait,
         include: include.collect(),
+        // Hosts of a lab share the processors of this machine.
+        measured_at_once: search.measure.then_some(if matches!(fleet, Fleet::Lab(_)) { 1 } else { 32 }),
     };
     let bar = percent_bar(PARTS as u64).with_prefix("discover");
     let mut progress = |done: f64, what: &str| {

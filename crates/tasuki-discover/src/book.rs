@@ -2,9 +2,10 @@
 
 use crate::{
     lldp::{LLDP_ETHERTYPE, Neighbour},
-    model::{Heard, Mac, PortId},
+    model::{Carried, Heard, Mac, PortId},
 };
-use tasuki_wire::{CABLE_ETHERTYPE, CableNic, Discovery, DropReason};
+use std::time::Duration;
+use tasuki_wire::{CABLE_ETHERTYPE, CableKind, CableNic, CableProbe, Discovery, DropReason};
 
 /// Length of an Ethernet header, bytes.
 const ETHERNET: usize = 14;
@@ -34,6 +35,11 @@ impl Book {
     /// Takes a frame, from its Ethernet header on, that came without a VLAN tag and was not sent by this
     /// host.
     pub fn take(&mut self, frame: &[u8]) {
+        self.take_at(frame, Duration::ZERO);
+    }
+
+    /// [`Self::take`], of a frame that came at this time.
+    pub fn take_at(&mut self, frame: &[u8], arrived: Duration) {
         let Some((head, payload)) = frame.split_at_checked(ETHERNET) else { return };
         let mut sender = Mac::default();
         sender.0.copy_from_slice(&head[6..12]);
@@ -42,7 +48,7 @@ impl Book {
                 Ok(neighbour) => keep(&mut self.heard.neighbours, neighbour),
                 Err(_) => self.heard.dropped += 1,
             },
-            CABLE_ETHERTYPE => self.take_probe(sender, payload),
+            CABLE_ETHERTYPE => self.take_probe(sender, payload, arrived),
             // Switches speak to each other in frames to groups that no switch passes on (IEEE 802.1Q, table
             // 8-1): their senders are ports of switches and not hosts.
             _ if head.starts_with(&[0x01, 0x80, 0xc2, 0, 0]) => {}
@@ -50,7 +56,7 @@ impl Book {
         }
     }
 
-    fn take_probe(&mut self, sender: Mac, payload: &[u8]) {
+    fn take_probe(&mut self, sender: Mac, payload: &[u8], arrived: Duration) {
         match Discovery::parse(payload) {
             Ok(hello) if hello.run == self.run => match place(hello.sender) {
                 Some(port) => keep(&mut self.heard.ports, port),
@@ -58,9 +64,70 @@ impl Book {
             },
             Ok(hello) => keep(&mut self.heard.others, format!("{}:{}", hello.host_name, hello.nic_name)),
             // A probe of `tasuki watch` or `check`: it shows no more than that its sender is there.
-            Err(DropReason::FrameType) => keep(&mut self.heard.senders, sender),
+            Err(DropReason::FrameType) => match Measuring::parse(payload, self.run) {
+                Some(measuring) => self.measure(measuring, payload.len() as u32, arrived),
+                None => keep(&mut self.heard.senders, sender),
+            },
             Err(_) => self.heard.dropped += 1,
         }
+    }
+
+    fn measure(&mut self, Measuring { trial, part }: Measuring, bytes: u32, arrived: Duration) {
+        let carried = self.heard.carried.get_or_insert_default();
+        if carried.trial != trial {
+            *carried = Carried { trial, ..Carried::default() };
+        }
+        carried.largest = carried.largest.max(bytes);
+        if part == Part::Count {
+            let now = arrived.as_nanos() as u64;
+            if carried.frames == 0 {
+                carried.span_ns[0] = now;
+            }
+            carried.span_ns[1] = now;
+            carried.frames += 1;
+        }
+    }
+}
+
+/// A frame that is sent to measure: a filler whose body is the number of its trial, and whether it counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measuring {
+    /// The trial.
+    pub trial: u32,
+    /// What the frame is.
+    pub part: Part,
+}
+
+/// What a frame of a trial is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// It is there for its size.
+    Size,
+    /// It fills queues on the way.
+    Fill,
+    /// It is counted.
+    Count,
+}
+
+impl Measuring {
+    /// Length of the body, bytes.
+    pub const LEN: usize = 5;
+
+    /// The body of the filler.
+    pub fn body(self) -> [u8; Self::LEN] {
+        let [a, b, c, d] = self.trial.to_be_bytes();
+        [a, b, c, d, self.part as u8]
+    }
+
+    fn parse(payload: &[u8], run: u64) -> Option<Self> {
+        let probe = CableProbe::parse(payload).ok()?;
+        if probe.kind != CableKind::Filler || probe.run != run || probe.cluster != 0 {
+            return None;
+        }
+        let body: [u8; Self::LEN] = probe.body.get(..Self::LEN)?.try_into().ok()?;
+        let [a, b, c, d, part] = body;
+        let part = [Part::Size, Part::Fill, Part::Count].into_iter().find(|known| *known as u8 == part)?;
+        Some(Self { trial: u32::from_be_bytes([a, b, c, d]), part })
     }
 }
 
@@ -110,6 +177,39 @@ mod tests {
         assert!(heard.others.iter().eq(&["a:b"]));
         assert!(heard.senders.iter().eq(&[Mac([2, 0, 0, 0, 0, 9])]));
         assert_eq!(heard.dropped, 1, "the impossible number");
+    }
+
+    // 1,000 frames that come in 10 ms make 1.2 Gbit/s of 1,500 bytes; what was sent before them, and frames
+    // of another run, do not count.
+    #[test]
+    fn frames_of_a_trial_are_counted_from_the_first_that_counts() {
+        let mut book = Book::new(7);
+        let send = |book: &mut Book, run: u64, trial: u32, part: Part, bytes: usize, at: u64| {
+            let mut probe = Vec::new();
+            let (kind, sender, body) =
+                (CableKind::Filler, CableNic { host: 1, nic: 1 }, Measuring { trial, part }.body());
+            let filler = CableProbe {
+                kind,
+                number: 0,
+                run,
+                cluster: 0,
+                sender,
+                host_name: "a",
+                nic_name: "b",
+                body: &body,
+            };
+            filler.emit(&mut probe).unwrap();
+            probe.resize(bytes, 0);
+            book.take_at(&frame(CABLE_ETHERTYPE, &probe), Duration::from_micros(at));
+        };
+        send(&mut book, 7, 1, Part::Size, 9000, 1);
+        assert_eq!(book.heard().carried.unwrap().largest, 9000);
+        send(&mut book, 7, 2, Part::Fill, 1500, 50);
+        send(&mut book, 8, 9, Part::Count, 1500, 60);
+        (0..1000).for_each(|number| send(&mut book, 7, 2, Part::Count, 1500, 100 + number * 10));
+        let expected = Carried { trial: 2, largest: 1500, frames: 1000, span_ns: [100_000, 10_090_000] };
+        assert_eq!(book.heard().carried, Some(expected));
+        assert_eq!(book.heard().senders.len(), 1, "the other run's filler shows that its sender is there");
     }
 
     #[test]

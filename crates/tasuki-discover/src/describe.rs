@@ -4,6 +4,7 @@ use crate::{
     discoverer::Discovered,
     finding::{Finding, Kind, port_name},
     infer::{Graph, Segment},
+    measure::Measured,
     model::{HostSight, PortId},
     reach::bare_host,
 };
@@ -42,7 +43,7 @@ pub fn describe(
     discovered: &Discovered,
     management: impl Fn(usize) -> Option<SshAddress>,
 ) -> Description {
-    let Discovered { hosts, graph } = discovered;
+    let Discovered { hosts, graph, measured } = discovered;
     let mut findings = graph.findings.clone();
     let kept = largest(hosts, graph);
     for (number, host) in hosts.iter().enumerate() {
@@ -50,10 +51,12 @@ pub fn describe(
         let says = format!("{} is not in the file: no cable joins it with the others", host.name);
         findings.push(Finding::new(Kind::Apart, [], says, "cable it, and run `tasuki discover` again"));
     }
-    let mtus = mtus(hosts, graph, &mut findings);
+    let mtus = mtus(hosts, graph, measured, &mut findings);
     let cluster = Cluster::empty(name.into());
     let (places, notes, assumed) = (BTreeMap::new(), Vec::new(), BTreeSet::new());
-    let mut builder = Builder { cluster, places, notes, assumed };
+    let slower = measured.iter().filter_map(|line| Some((line.ports, line.mbits?)));
+    let slower = slower.flat_map(|(ports, mbits)| ports.map(|port| (port, mbits))).collect();
+    let mut builder = Builder { cluster, places, notes, assumed, slower };
     for &number in &kept {
         let Some(host) = &hosts[number] else { continue };
         let address = management(number).filter(|address| address.to_string() != host.name);
@@ -89,7 +92,12 @@ fn largest(hosts: &[Option<HostSight>], graph: &Graph) -> BTreeSet<usize> {
 }
 
 /// The MTU of each NIC in the file: the smallest of its cable or switch, as all of these must be equal.
-fn mtus(hosts: &[Option<HostSight>], graph: &Graph, findings: &mut Vec<Finding>) -> BTreeMap<PortId, u32> {
+fn mtus(
+    hosts: &[Option<HostSight>],
+    graph: &Graph,
+    measured: &[Measured],
+    findings: &mut Vec<Finding>,
+) -> BTreeMap<PortId, u32> {
     let mtu = |port: &PortId| {
         let host = hosts.get(port.host).and_then(Option::as_ref);
         host.and_then(|host| host.nics.get(port.nic)).map_or(MTU_MIN, |nic| nic.mtu)
@@ -97,7 +105,10 @@ fn mtus(hosts: &[Option<HostSight>], graph: &Graph, findings: &mut Vec<Finding>)
     let mut chosen = BTreeMap::new();
     for ports in media(graph) {
         let least = ports.iter().map(mtu).min().unwrap_or(MTU_MIN);
-        chosen.extend(ports.iter().map(|port| (*port, least)));
+        let narrow =
+            measured.iter().filter(|line| ports.contains(&line.ports[0])).filter_map(|line| line.mtu);
+        let carried = narrow.min().unwrap_or(least).min(least);
+        chosen.extend(ports.iter().map(|port| (*port, carried)));
         if ports.iter().any(|port| mtu(port) != least) {
             let all: Vec<_> =
                 ports.iter().map(|port| format!("{} {}", port_name(hosts, *port), mtu(port))).collect();
@@ -117,6 +128,8 @@ struct Builder {
     notes: Vec<String>,
     /// NICs that do not tell their rate.
     assumed: BTreeSet<NicId>,
+    /// NICs whose cables carry less than they say, or that say nothing, with what was measured, Mbit/s.
+    slower: BTreeMap<PortId, u64>,
 }
 
 impl Builder {
@@ -142,10 +155,11 @@ impl Builder {
             let nics = &mut self.cluster.hosts[id.0].nics;
             let place = NicId { host: id, index: nics.len() };
             self.places.insert(port, place);
-            if sight.mbits.is_none() {
+            let mbits = self.slower.get(&port).copied().or(sight.mbits);
+            if mbits.is_none() {
                 self.assumed.insert(place);
             }
-            let rate = sight.mbits.map_or(DEFAULT_RATE, |mbits| Rate { bits_per_second: mbits * 1_000_000 });
+            let rate = mbits.map_or(DEFAULT_RATE, |mbits| Rate { bits_per_second: mbits * 1_000_000 });
             nics.push(Nic {
                 name: sight.name.clone(),
                 mac: (!shared.contains(&port)).then_some(MacAddr(sight.mac.0)),
@@ -163,7 +177,13 @@ impl Builder {
             let host = hosts.get(port.host).and_then(Option::as_ref);
             host.and_then(|host| host.nics.get(port.nic)).is_some_and(|nic| nic.mbits.is_none())
         };
-        let unknown: Vec<_> = self.places.keys().filter(is_unknown).collect();
+        let unknown = self.places.keys().filter(is_unknown);
+        let (measured, unknown): (Vec<&PortId>, Vec<&PortId>) =
+            unknown.partition(|port| self.slower.contains_key(*port));
+        if !measured.is_empty() {
+            let count = measured.len();
+            self.notes.push(format!("{count} NICs do not tell their rate: the file has what was measured"));
+        }
         if !unknown.is_empty() {
             let names: Vec<_> = unknown.iter().take(4).map(|port| port_name(hosts, **port)).collect();
             let more =

@@ -5,6 +5,7 @@ use crate::{
     DiscoverError,
     finding::{Finding, Kind},
     infer::{Graph, infer},
+    measure::Measured,
     model::HostSight,
     protocol::{AGENT_COMMAND, Answer, Order},
 };
@@ -17,7 +18,7 @@ const SETTLE: Duration = Duration::from_secs(8);
 /// How long frames may be under way.
 const TRAVEL: Duration = Duration::from_millis(150);
 /// How long a host may take to answer when nothing has to be waited for.
-const ANSWER: Duration = Duration::from_secs(20);
+pub(crate) const ANSWER: Duration = Duration::from_secs(20);
 
 /// How a discovery is made.
 #[derive(Clone, Debug)]
@@ -31,6 +32,8 @@ pub struct Options {
     /// NICs that take part although they would be left alone: the host's name (`None`: every host) and the
     /// NIC's.
     pub include: Vec<(Option<String>, String)>,
+    /// How many cables are measured at the same time; `None`: none is measured.
+    pub measured_at_once: Option<usize>,
 }
 
 /// What was discovered.
@@ -40,6 +43,8 @@ pub struct Discovered {
     pub hosts: Vec<Option<HostSight>>,
     /// What follows from it.
     pub graph: Graph,
+    /// What was measured between NICs.
+    pub measured: Vec<Measured>,
 }
 
 /// What is told of a discovery while it goes on: the part that is done, from 0 to 1, and what is done now.
@@ -47,13 +52,13 @@ pub type Progress<'a> = &'a mut dyn FnMut(f64, &str);
 
 /// A discovery of the hosts of a fleet.
 pub struct Discoverer<'a> {
-    fleet: &'a Fleet,
+    pub(crate) fleet: &'a Fleet,
     options: &'a Options,
-    agents: Agents,
-    hosts: Vec<Option<HostSight>>,
+    pub(crate) agents: Agents,
+    pub(crate) hosts: Vec<Option<HostSight>>,
     /// Hosts that failed, by number, and why.
-    failed: BTreeMap<usize, String>,
-    progress: Progress<'a>,
+    pub(crate) failed: BTreeMap<usize, String>,
+    pub(crate) progress: Progress<'a>,
 }
 
 impl<'a> Discoverer<'a> {
@@ -78,15 +83,16 @@ impl<'a> Discoverer<'a> {
         self.sights(wait + SETTLE, |host| {
             let name = fleet.name(host);
             let all = include.iter().filter(|(of, _)| of.as_ref().is_none_or(|of| *of == name));
-            Order::Begin { run, host, include: all.map(|(_, nic)| nic.clone()).collect(), settle_ms }
+            let include = all.map(|(_, nic)| nic.clone()).collect();
+            Some(Order::Begin { run, host, include, settle_ms })
         });
         self.look_through()?;
         let mut graph = Graph::default();
         // What looks wrong may be frames that were lost: hellos are sent again, for longer.
-        for (part, times) in [(0.3, 1), (0.6, 3)] {
+        for (part, times) in [(0.3, 1), (0.4, 3)] {
             (self.progress)(part, "who hears whom");
             self.greet(self.options.time * times);
-            self.sights(ANSWER, |_| Order::Report);
+            self.sights(ANSWER, |_| Some(Order::Report));
             self.rename();
             graph = infer(&self.hosts);
             let is_doubtful =
@@ -95,22 +101,23 @@ impl<'a> Discoverer<'a> {
                 break;
             }
         }
+        let measured = self.options.measured_at_once.map(|at_once| self.measure(&mut graph, at_once));
         (self.progress)(0.9, "putting NICs back");
         self.end(&mut graph);
         self.tell_of_hosts(&mut graph);
-        Ok(Discovered { hosts: self.hosts, graph })
+        Ok(Discovered { hosts: self.hosts, graph, measured: measured.unwrap_or_default() })
     }
 
-    /// Gives every host that has not failed an order, and takes what it has seen.
-    fn sights(&mut self, limit: Duration, order: impl Fn(usize) -> Order) {
+    /// Gives hosts that have not failed orders, and takes what they have seen.
+    pub(crate) fn sights(&mut self, limit: Duration, order: impl Fn(usize) -> Option<Order>) {
         let failed = &self.failed;
-        let answers = self.agents.tell(limit, |host| (!failed.contains_key(&host)).then(|| order(host)));
+        let answers = self.agents.tell(limit, |host| order(host).filter(|_| !failed.contains_key(&host)));
         for (host, answer) in answers.into_iter().enumerate() {
             match answer {
                 None => {}
                 Some(Ok(Answer::Sight(sight))) => self.hosts[host] = Some(*sight),
                 Some(Ok(Answer::Failed(why)) | Err(why)) => drop(self.failed.insert(host, why)),
-                Some(Ok(Answer::Done)) => {
+                Some(Ok(Answer::Done | Answer::Sent(_))) => {
                     drop(
                         self.failed
                             .insert(host, "it answers oddly; is its tasuki of another version?".into()),
@@ -164,7 +171,7 @@ impl<'a> Discoverer<'a> {
 
     /// Gives hosts the names that the file will have: their own, or, where that cannot be or another host has
     /// it, the one by which they were reached.
-    fn rename(&mut self) {
+    pub(crate) fn rename(&mut self) {
         let own: Vec<String> =
             self.hosts.iter().flatten().map(|host| host.name.to_ascii_lowercase()).collect();
         for (number, host) in self.hosts.iter_mut().enumerate() {

@@ -33,6 +33,10 @@ pub enum Kind {
     Damaged,
     /// NICs on one cable or switch have different MTUs.
     Mtu,
+    /// A cable carries less per second than its NICs say.
+    Slow,
+    /// A cable carries smaller frames than its NICs are set to.
+    Narrow,
     /// A host has no cable to the others.
     Apart,
     /// An interface was left alone.

@@ -58,6 +58,25 @@ pub struct Heard {
     pub senders: BTreeSet<Mac>,
     /// Hellos and LLDP frames that were damaged or impossible.
     pub dropped: u64,
+    /// What came of the last frames that were sent to measure the way to this NIC.
+    #[serde(default)]
+    pub carried: Option<Carried>,
+    /// Frames that this host was too slow to take while it was measured.
+    #[serde(default)]
+    pub missed: u64,
+}
+
+/// Frames that came from one NIC, sent to measure what lies between.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Carried {
+    /// Which trial of the run they belong to.
+    pub trial: u32,
+    /// The largest payload of an Ethernet frame that came, bytes.
+    pub largest: u32,
+    /// Frames of the train that came, after those by which queues on the way were filled.
+    pub frames: u32,
+    /// When the first and the last of them came, nanoseconds of the host's clock.
+    pub span_ns: [u64; 2],
 }
 
 /// What one host has told.

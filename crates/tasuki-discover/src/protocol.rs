@@ -27,10 +27,45 @@ pub enum Order {
         /// How long.
         ms: u64,
     },
+    /// Send frames by which the way from a NIC to another is measured.
+    Send {
+        /// The NIC, by its number in the host's list.
+        nic: usize,
+        /// The frames.
+        train: Train,
+    },
     /// Tell what was heard so far.
     Report,
     /// Put everything back, and say so.
     End,
+}
+
+/// Frames by which a cable is measured, in the order in which they are sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Train {
+    /// Tells one trial of the run from another.
+    pub trial: u32,
+    /// Payloads of single frames, bytes, growing.
+    pub sizes: Vec<u32>,
+    /// Payload of every frame of the train, bytes.
+    pub bytes: u32,
+    /// Frames that fill the queues on the way.
+    pub fill: u32,
+    /// Frames behind them, which count.
+    pub count: u32,
+    /// The pace, in bits of the wire per second.
+    pub bits_per_second: u64,
+}
+
+/// What was sent of a train.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sent {
+    /// Frames that count.
+    pub frames: u32,
+    /// Time in which they were sent, ns.
+    pub ns: u64,
+    /// Time of that in which there was no room for a frame, ns: the cable pushes back on its sender.
+    pub waited_ns: u64,
 }
 
 /// An answer.
@@ -40,6 +75,8 @@ pub enum Answer {
     Sight(Box<HostSight>),
     /// To [`Order::Greet`] and [`Order::End`].
     Done,
+    /// To [`Order::Send`].
+    Sent(Sent),
     /// What could not be done, and why.
     Failed(String),
 }

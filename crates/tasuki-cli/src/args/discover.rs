@@ -10,6 +10,7 @@ use std::{path::PathBuf, time::Duration};
 switches. NICs that are down are
 brought up for the moment, and set down again whatever happens. Left alone are the interface by which you are
 logged in, interfaces with a default route, wireless ones, and ports of bridges and bonds.
+Then frames of growing size, and a tenth of a second of traffic, show what each cable carries.
 
 Examples:
   sudo tasuki discover n1 n2 n3 n4 -o cluster.toml       # over ssh as root
@@ -51,6 +52,9 @@ pub struct DiscoverArgs {
     /// NICs that take part although they would be left alone
     #[arg(long, value_name = "[HOST:]NIC", value_delimiter = ',')]
     pub include: Vec<String>,
+    /// Do not measure what cables carry: the file has the rates and MTUs that NICs say
+    #[arg(long)]
+    pub no_measure: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

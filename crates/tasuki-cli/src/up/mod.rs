@@ -137,7 +137,7 @@ fn why(ending: &Ending) -> Option<Failure> {
 fn find(arguments: &UpArgs, remote: &str) -> Result<(Fleet, Description), Failure> {
     let UpArgs { name, time, include, .. } = arguments;
     let fleet = fleet_of(arguments, remote)?;
-    let found = discover(&fleet, &Search { name, time: *time, wait: WAIT, include })?;
+    let found = discover(&fleet, &Search { name, time: *time, wait: WAIT, include, measure: false })?;
     if !arguments.json {
         show(&found);
     }

@@ -95,6 +95,41 @@ fn a_file_that_is_there_gets_a_patch_and_keeps_what_a_person_has_written() {
     assert!(!refused.status.success() && text(&refused).contains("is no cluster file"), "{}", text(&refused));
 }
 
+/// The rates and MTUs of the file are what the cables carry: a lab's NICs say no rate, so 1 Gbit/s would be
+/// in the file.
+#[test]
+fn cables_are_measured() {
+    if skip_without_root("cables_are_measured") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let lab = TestLab::up("measured", &["--shape", "ring:3", "--bare", "--rate", "100M"]);
+    ok(tasuki().args(["lab", "rate", "--lab", &lab.name, "n2-n3", "20M"]));
+    let rates = |argv: &[&str]| {
+        let file = folder.path().join("found.toml");
+        let mut discover = tasuki();
+        discover.args(["discover", "--lab", &lab.name, "--force", "-o"]).arg(&file).args(argv);
+        ok(&mut discover);
+        let cluster = Cluster::load(&file).expect("a cluster file");
+        let rate = |ends: [End; 2]| match ends[0] {
+            End::Nic(nic) => cluster.nic_of(nic).rate.bits_per_second / 1_000_000,
+            End::Port { .. } => 0,
+        };
+        let named = cluster.cables.iter().map(|cable| {
+            let hosts = cable.ends.map(|end| cluster.end_name(end)[..2].to_owned());
+            (hosts, rate(cable.ends))
+        });
+        named.collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let pair = |a: &str, b: &str| [a.to_owned(), b.to_owned()];
+    let found = rates(&[]);
+    assert_eq!(found[&pair("n1", "n2")], 100, "{found:?}");
+    assert_eq!(found[&pair("n1", "n3")], 100, "{found:?}");
+    assert_eq!(found[&pair("n2", "n3")], 20, "{found:?}");
+    let assumed = rates(&["--no-measure"]);
+    assert!(assumed.values().all(|rate| *rate == 1000), "{assumed:?}");
+}
+
 #[test]
 fn one_machine_alone_says_what_its_nics_hear() {
     if skip_without_root("one_machine_alone_says_what_its_nics_hear") {

@@ -4,7 +4,7 @@ use crate::{Book, Heard, LLDP_GROUP};
 use std::{
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread::{self, JoinHandle},
     time::Duration,
@@ -15,8 +15,9 @@ use tasuki_wire::CABLE_ETHERTYPE;
 /// Stands for frames of every ethertype (`ETH_P_ALL`, include/uapi/linux/if_ether.h). Such a socket hears
 /// also what a bridge or bond takes from the NIC.
 const ALL_ETHERTYPES: u16 = 3;
-/// Slots of a ring. Frames that find no room are lost; hellos come again.
-const SLOTS: u32 = 128;
+/// Slots of a ring: as many full frames as a Gigabit line delivers in 6 ms. Frames that find no room are
+/// lost; hellos come again, and what is measured meanwhile counts for nothing.
+const SLOTS: u32 = 512;
 /// How long a listener waits for frames before it looks whether it is to end.
 const POLL_TIME: Duration = Duration::from_millis(100);
 
@@ -25,6 +26,7 @@ pub struct Listener {
     /// The socket for sending, which receives nothing.
     socket: PacketSocket,
     book: Arc<Mutex<Book>>,
+    missed: Arc<AtomicU64>,
     end: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -38,14 +40,21 @@ impl Listener {
         socket.bind_to_send()?;
         let book = Arc::new(Mutex::new(Book::new(run)));
         let end = Arc::new(AtomicBool::new(false));
-        let (its_book, its_end) = (Arc::clone(&book), Arc::clone(&end));
-        let thread = Some(thread::spawn(move || listen(ring, &its_book, &its_end)));
-        Ok(Self { socket, book, end, thread })
+        let missed = Arc::new(AtomicU64::new(0));
+        let (its_book, its_missed, its_end) = (Arc::clone(&book), Arc::clone(&missed), Arc::clone(&end));
+        let thread = Some(thread::spawn(move || listen(ring, &its_book, &its_missed, &its_end)));
+        Ok(Self { socket, book, missed, end, thread })
     }
 
-    /// What was heard so far.
+    /// What was heard so far. Frames that were missed are those since this was asked before.
     pub fn heard(&self) -> Heard {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner).heard().clone()
+        let missed = self.missed.swap(0, Ordering::Relaxed);
+        Heard { missed, ..self.book.lock().unwrap_or_else(PoisonError::into_inner).heard().clone() }
+    }
+
+    /// The socket for sending.
+    pub fn socket(&self) -> &PacketSocket {
+        &self.socket
     }
 
     /// Sends a hello to everybody. If the queue is full or the cable is down it is lost; hellos come again.
@@ -65,7 +74,7 @@ impl Drop for Listener {
     }
 }
 
-fn listen(mut ring: PacketRing, book: &Mutex<Book>, end: &AtomicBool) {
+fn listen(mut ring: PacketRing, book: &Mutex<Book>, missed: &AtomicU64, end: &AtomicBool) {
     while !end.load(Ordering::Relaxed) {
         if ring.wait(POLL_TIME).is_err() {
             // The interface is gone or down; it may come back.
@@ -77,8 +86,12 @@ fn listen(mut ring: PacketRing, book: &Mutex<Book>, end: &AtomicBool) {
             let Some(frame) = ring.next_frame() else { break };
             let is_own = matches!(frame.kind(), PacketKind::Other(_));
             if !is_own && frame.vlan().is_none() {
-                book.lock().unwrap_or_else(PoisonError::into_inner).take(&frame);
+                let arrived = frame.arrived();
+                book.lock().unwrap_or_else(PoisonError::into_inner).take_at(&frame, arrived);
             }
+        }
+        if let Ok(statistics) = ring.socket().statistics() {
+            missed.fetch_add(u64::from(statistics.drops), Ordering::Relaxed);
         }
     }
 }

@@ -4,12 +4,13 @@
 mod choose;
 mod guard;
 mod listen;
+mod train;
 
 pub use guard::main as guard_main;
 
 use crate::{
     model::{HostSight, Mac, NicSight},
-    protocol::{Answer, Order},
+    protocol::{Answer, Order, Sent, Train},
 };
 use choose::Chosen;
 use guard::Guard;
@@ -24,6 +25,7 @@ use std::{
 use tasuki_fleet::host_name;
 use tasuki_sys::netlink::{Link, Netlink};
 use tasuki_wire::{CableNic, Discovery};
+use train::Sender;
 
 /// Time between two hellos of a NIC.
 const HELLO_TIME: Duration = Duration::from_millis(50);
@@ -65,6 +67,7 @@ pub fn run(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
                 agent.greet(Duration::from_millis(ms));
                 Answer::Done
             }
+            (Ok(Order::Send { nic, train }), Some(agent)) => Answer::Sent(agent.send(nic, &train)),
             (Ok(Order::Report), Some(agent)) => Answer::Sight(Box::new(agent.report())),
         };
         serde_json::to_writer(&mut output, &answer)?;
@@ -158,12 +161,7 @@ impl Agent {
     /// Says hello on all NICs, again and again.
     fn greet(&mut self, time: Duration) {
         let end = Instant::now() + time;
-        // A host name may have characters that no hello carries.
-        let printable = |c: &char| c.is_ascii_graphic();
-        let mut host: String = self.sight.name.chars().filter(printable).take(63).collect();
-        if host.is_empty() {
-            host = "host".into();
-        }
+        let host = self.host_name();
         let mut buffer = Vec::new();
         loop {
             let numbered = self.sight.nics.iter().zip(&self.listeners).enumerate();
@@ -182,6 +180,25 @@ impl Agent {
             }
             thread::sleep(HELLO_TIME);
         }
+    }
+
+    /// The name of the host in frames: a host name may have characters that no frame carries.
+    fn host_name(&self) -> String {
+        let printable = |c: &char| c.is_ascii_graphic();
+        let host: String = self.sight.name.chars().filter(printable).take(63).collect();
+        if host.is_empty() { "host".into() } else { host }
+    }
+
+    /// Sends the frames of a train; none by a NIC that cannot be used.
+    fn send(&self, index: usize, train: &Train) -> Sent {
+        let (Some(nic), Some(Some(listener))) = (self.sight.nics.get(index), self.listeners.get(index))
+        else {
+            return Sent::default();
+        };
+        let host_name = &self.host_name();
+        let number = CableNic { host: self.host as u16 + 1, nic: index as u16 + 1 };
+        Sender { run: self.run, nic: number, host_name, nic_name: &nic.name, mac: nic.mac.0 }
+            .send(listener, train)
     }
 
     fn report(&mut self) -> HostSight {

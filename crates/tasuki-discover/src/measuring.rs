@@ -1,0 +1,110 @@
+//! Measuring cables once it is known what is joined to what: orders to the hosts at both ends.
+
+use crate::{
+    discoverer::{ANSWER, Discoverer},
+    infer::Graph,
+    measure::{self, Line, Measured, Pace},
+    model::{Carried, PortId},
+    protocol::{Answer, Order, Sent},
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    thread,
+    time::Duration,
+};
+
+/// How long frames may be under way, those in queues among them.
+const TRAVEL: Duration = Duration::from_millis(30);
+/// How often a line is measured that seems to be slow or narrow.
+const TRIALS: usize = 3;
+
+/// What the trials of a line have shown, for each of its two ways.
+#[derive(Clone, Default)]
+struct Trials {
+    largest: [Option<u32>; 2],
+    paces: [Vec<Pace>; 2],
+}
+
+impl Trials {
+    /// Whether nothing is left to be known.
+    fn is_enough(&self, line: &Line) -> bool {
+        let is_whole = self.largest.iter().all(|largest| *largest == Some(line.mtu));
+        is_whole && self.paces.iter().all(|paces| paces.contains(&Pace::All))
+    }
+}
+
+impl Discoverer<'_> {
+    /// Measures every line both ways, some at once, and adds what is found to the graph.
+    pub(crate) fn measure(&mut self, graph: &mut Graph, at_once: usize) -> Vec<Measured> {
+        let lines = measure::lines(&self.hosts, graph);
+        let mut trials = vec![Trials::default(); lines.len()];
+        let mut trial = 0;
+        for again in 0..TRIALS {
+            let todo = (0..lines.len()).filter(|&line| !trials[line].is_enough(&lines[line]));
+            let todo: Vec<usize> = todo.collect();
+            // What looked slow beside others is measured alone.
+            let at_once = if again == 0 { at_once } else { 1 };
+            let rounds = measure::rounds(&lines, &todo, at_once);
+            for (number, round) in rounds.iter().enumerate() {
+                let part = 0.5 + 0.4 * number as f64 / rounds.len() as f64;
+                (self.progress)(part, "what cables carry");
+                for way in 0..2 {
+                    trial += 1;
+                    self.trial(&lines, round, way, trial, &mut trials);
+                }
+            }
+        }
+        let all = lines.iter().zip(&trials).map(|(line, found)| {
+            let paces = [0, 1].map(|way| measure::best(&found.paces[way]));
+            (line, measure::measured(line, found.largest, paces))
+        });
+        let all: Vec<_> = all.collect();
+        for (line, found) in &all {
+            graph.findings.extend(measure::findings(&self.hosts, line, found));
+        }
+        all.into_iter().map(|(_, found)| found).collect()
+    }
+
+    /// Sends frames by all lines of a round one way, and notes what came of them.
+    fn trial(&mut self, lines: &[Line], round: &[usize], way: usize, trial: u32, trials: &mut [Trials]) {
+        let from: BTreeMap<usize, usize> =
+            round.iter().map(|&line| (lines[line].ports[way].host, line)).collect();
+        let failed = &self.failed;
+        let order = |host: usize| {
+            let line = &lines[*from.get(&host).filter(|_| !failed.contains_key(&host))?];
+            Some(Order::Send { nic: line.ports[way].nic, train: measure::train(line, trial) })
+        };
+        let answers = self.agents.tell::<_, Answer>(ANSWER, order);
+        let mut sent: BTreeMap<usize, Sent> = BTreeMap::new();
+        for (host, answer) in answers.into_iter().enumerate() {
+            match answer {
+                Some(Ok(Answer::Sent(all))) => drop(sent.insert(host, all)),
+                Some(Err(why)) => drop(self.failed.insert(host, why)),
+                _ => {}
+            }
+        }
+        thread::sleep(TRAVEL);
+        let to: BTreeSet<usize> = round.iter().map(|&line| lines[line].ports[1 - way].host).collect();
+        self.sights(ANSWER, |host| to.contains(&host).then_some(Order::Report));
+        self.rename();
+        for &number in round {
+            let line = &lines[number];
+            let [from, to] = [line.ports[way], line.ports[1 - way]];
+            let (came, missed) = self.came(to, trial);
+            let found = &mut trials[number];
+            if came.largest > 0 {
+                found.largest[way] = found.largest[way].max(Some(came.largest));
+            }
+            let sent = sent.get(&from.host).copied().unwrap_or_default();
+            found.paces[way].push(measure::pace(&measure::train(line, trial), sent, &came, missed));
+        }
+    }
+
+    /// What came of a trial on a NIC, and how many frames its host missed.
+    fn came(&self, to: PortId, trial: u32) -> (Carried, u64) {
+        let nic = self.hosts.get(to.host).and_then(Option::as_ref).and_then(|host| host.nics.get(to.nic));
+        let heard = nic.map(|nic| &nic.heard);
+        let carried = heard.and_then(|heard| heard.carried).filter(|carried| carried.trial == trial);
+        (carried.unwrap_or_default(), heard.map_or(0, |heard| heard.missed))
+    }
+}
