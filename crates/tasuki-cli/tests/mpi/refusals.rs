@@ -1,5 +1,6 @@
 //! Messages that a peer's process is gone: strangers forge them, and firewalls send them about processes that
-//! live. Neither ends a job. (That a dead process is noticed is tested in faults.rs.)
+//! live. Neither ends a job. (That a dead process is noticed is tested in faults.rs.) A firewall that drops
+//! all that would tell ranks of each other ends it.
 
 use crate::support::{
     TestLab, background,
@@ -183,4 +184,31 @@ fn a_firewall_that_refuses_one_address_ends_no_job_whose_other_ways_pass() {
     let test = "a_firewall_that_refuses_one_address_ends_no_job_whose_other_ways_pass";
     let stopped = Some(Duration::from_secs(2));
     survives_firewall(test, "ip daddr 10.77.0.0/16 meta l4proto udp", "udp", stopped);
+}
+
+/// A rule drops datagrams to n2, as firewalls do that say nothing: the ranks never hear of each other. The
+/// job ends with the reason where it would wait for ever.
+#[test]
+fn a_firewall_that_drops_datagrams_from_the_start_ends_the_job_with_the_reason() {
+    let test = "a_firewall_that_drops_datagrams_from_the_start_ends_the_job_with_the_reason";
+    if skip_without_root(test) {
+        return;
+    }
+    let programs = Programs::new();
+    let lab = TestLab::up("silent", &["--shape", "full:2"]);
+    lab.sh(
+        "n2",
+        "nft add table ip silent &&
+         nft 'add chain ip silent input { type filter hook input priority 0; }' &&
+         nft add rule ip silent input meta l4proto udp drop",
+    );
+    for mpi in mpis(test) {
+        let program = programs.build("collect", &mpi);
+        let run = MpiRun::new(&lab, &mpi, "tasuki", 2, &program).args(["1"]);
+        let run = run.env("TASUKI_LANES", "udp").env("TASUKI_GREETING", "3").limit(300);
+        let ended = run.finish();
+        let said = ended.report();
+        assert!(ended.status.is_some_and(|status| !status.success()), "{}: {said}", mpi.name);
+        assert!(said.contains("a firewall drops UDP between the hosts"), "{}: {said}", mpi.name);
+    }
 }
