@@ -25,7 +25,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     arguments.overwrite.check_file(arguments.trace.as_deref())?;
     let program = &arguments.program;
     if arguments.resident {
-        return jobs::run(program, arguments.label);
+        return jobs::run(program, &arguments.sharing, arguments.label);
     }
     let detected = Finder::local()?.detect(&program.program, program.mpi.as_deref())?;
     let transport = choose(program.transport, &detected.mpi)?;

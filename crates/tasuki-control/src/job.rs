@@ -1,5 +1,6 @@
 //! Jobs and hosts, as they are spoken of.
 
+use crate::{Punctuality, Sharing};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -63,6 +64,8 @@ pub struct Work {
     pub over_tasuki: bool,
     /// Whether the job ends when the command that submitted it does.
     pub attended: bool,
+    /// How it gets on with other jobs.
+    pub sharing: Sharing,
 }
 
 impl Work {
@@ -201,4 +204,6 @@ pub struct HostView {
     pub used: u32,
     /// The jobs that have ranks on it.
     pub jobs: Vec<JobId>,
+    /// How well it keeps to the instants at which jobs that share it are switched.
+    pub turns: Punctuality,
 }

@@ -14,9 +14,11 @@ mod hello;
 mod job;
 mod order;
 mod request;
+mod sharing;
 
 pub use frame::{FRAME_MAX, FrameError, Frames, write};
 pub use hello::{Hello, HelloError, PROTOCOL};
 pub use job::{Bytes, Exit, HostView, JobId, JobView, Kind, Limit, Part, Presence, Spread, State, Work};
 pub use order::{Fence, Order, Report, Start};
 pub use request::{INPUT_MAX, Record, Reply, Request, SessionId, Stream, User};
+pub use sharing::{Punctuality, Sharing, Table};

@@ -13,7 +13,7 @@ use std::{
     path::PathBuf,
 };
 use tasuki_cluster::IDENTITY_INTERFACE;
-use tasuki_control::{Bytes, HostView, Kind, Spread, Work};
+use tasuki_control::{Bytes, HostView, Kind, Sharing, Spread, Work};
 use tasuki_lab::JOB_VARIABLE;
 use tasuki_launch::{
     Binding, DetectError, Detected, Environment, Facts, Flavour, Job, JobHost, Placement, Transport,
@@ -50,6 +50,8 @@ pub struct WorkRequest<'a> {
     pub folder: PathBuf,
     /// Whether the job ends with the command that submits it.
     pub attended: bool,
+    /// How it gets on with other jobs.
+    pub sharing: Sharing,
 }
 
 /// A job for the runtime, with what its user should know of it.
@@ -163,6 +165,7 @@ impl WorkRequest<'_> {
             },
             over_tasuki: false,
             attended: self.attended,
+            sharing: self.sharing,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What goes into the queue and comes out of it.
 
+use crate::Rows;
 use tasuki_control::{JobId, JobView, Order, SessionId, Work};
 
 /// A host, by its place in the cluster.
@@ -22,6 +23,8 @@ pub enum Action {
     Save(JobId),
     /// Tell a host.
     Tell(HostIndex, Order),
+    /// Tell all hosts that jobs take turns in another way.
+    Turns(Rows),
     /// The job is over: tell those who follow it.
     Over(JobId),
 }

@@ -2,7 +2,7 @@
 
 use crate::{Client, HostIndex};
 use std::collections::BTreeSet;
-use tasuki_control::{JobView, Kind, Part, State, User, Work};
+use tasuki_control::{JobView, Kind, Part, Sharing, State, User, Work};
 
 /// How a job that runs is going to end.
 #[derive(Clone, Debug)]
@@ -30,6 +30,8 @@ pub(crate) struct Entry {
     pub verdict: Option<Verdict>,
     /// Whether its hosts were told to end it.
     pub ending: bool,
+    /// The row of the table of slices in which it has its slots, if it shares them.
+    pub row: usize,
 }
 
 impl Entry {
@@ -61,6 +63,7 @@ impl Entry {
             ended: BTreeSet::new(),
             verdict: None,
             ending: false,
+            row: 0,
         }
     }
 
@@ -77,6 +80,11 @@ impl Entry {
     /// Whether its ranks need each other.
     pub fn is_parallel(&self) -> bool {
         self.work.as_ref().is_some_and(|work| work.kind != Kind::Plain)
+    }
+
+    /// How it gets on with others; as a job by itself once it is over.
+    pub fn sharing(&self) -> Sharing {
+        self.work.as_ref().map(|work| work.sharing).unwrap_or_default()
     }
 
     /// Its part on a host.

@@ -11,11 +11,16 @@ mod change;
 mod ending;
 mod entry;
 mod error;
+mod gang;
 mod hosts;
 mod place;
 mod progress;
 mod queue;
+mod rows;
+mod slicer;
 
 pub use action::{Action, Client, HostIndex, Saved};
 pub use error::Refusal;
 pub use queue::Queue;
+pub use rows::Rows;
+pub use slicer::Slicer;

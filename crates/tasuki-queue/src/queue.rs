@@ -1,8 +1,11 @@
 //! The queue: jobs come in, and begin when their slots are free.
 
-use crate::{Action, Client, HostIndex, Refusal, Saved, entry::Entry, hosts::Host, place::deal};
+use crate::gang::{Lack, Room};
+use crate::{Action, Client, HostIndex, Refusal, Rows, Saved, entry::Entry, hosts::Host, place::deal};
 use std::collections::{BTreeMap, VecDeque};
-use tasuki_control::{HostView, JobId, JobView, Order, Part, Presence, Start, State, User, Work};
+use tasuki_control::{
+    HostView, JobId, JobView, Order, Part, Presence, Punctuality, Start, State, User, Work,
+};
 
 /// Most ranks of a job.
 const RANKS_MAX: u32 = 4096;
@@ -15,6 +18,8 @@ pub struct Queue {
     pub(crate) hosts: Vec<Host>,
     pub(crate) jobs: BTreeMap<JobId, Entry>,
     pub(crate) actions: VecDeque<Action>,
+    /// How jobs take turns, as hosts were told last.
+    pub(crate) rows: Rows,
     next: JobId,
 }
 
@@ -23,11 +28,19 @@ impl Queue {
     /// yet.
     pub fn new(hosts: impl IntoIterator<Item = (String, Option<u32>)>) -> Self {
         let presence = || Presence::Lost("not heard of since the queue's daemon began".into());
-        let host = |(name, given)| Host { name, given, cores: 1, presence: presence() };
+        let host = |(name, given)| Host {
+            name,
+            given,
+            cores: 1,
+            presence: presence(),
+            memory: 0,
+            turns: Punctuality::default(),
+        };
         Self {
             hosts: hosts.into_iter().map(host).collect(),
             jobs: BTreeMap::new(),
             actions: VecDeque::new(),
+            rows: Rows::default(),
             next: 1,
         }
     }
@@ -70,6 +83,7 @@ impl Queue {
         if waiting >= WAITING_MAX {
             return Err(Refusal::Many(user.name.clone(), waiting));
         }
+        self.check_sharing(user, &work)?;
         let id = self.next;
         self.next += 1;
         let attended = work.attended.then_some(client);
@@ -81,8 +95,9 @@ impl Queue {
 
     /// Starts jobs whose turn it is, in the order of their numbers.
     pub(crate) fn advance(&mut self, now: u64) {
-        let waiting: Vec<JobId> =
+        let mut waiting: Vec<JobId> =
             self.jobs.iter().filter(|(_, entry)| entry.is_waiting()).map(|(id, _)| *id).collect();
+        waiting.sort_by_key(|id| !self.is_urgent(*id));
         let mut before = None;
         for id in waiting {
             let reason = match before {
@@ -96,6 +111,7 @@ impl Queue {
                 }
             }
         }
+        self.take_turns();
     }
 
     /// Starts a job if its slots are free; otherwise says what it waits for.
@@ -103,9 +119,9 @@ impl Queue {
         let work = self.jobs.get(&id)?.work.as_ref()?;
         let all: u32 = self.hosts.iter().map(Host::slots).sum();
         let wanted = work.ranks.min(all);
-        let free: Vec<u32> = (0..self.hosts.len()).map(|host| self.free(host)).collect();
+        let Room { free, row, lacks } = self.room(work, wanted);
         if free.iter().sum::<u32>() < wanted {
-            return Some(self.shortage(wanted, free.iter().sum()));
+            return Some(self.shortage(lacks, wanted, free.iter().sum()));
         }
         let work = work.clone();
         let dealt = deal(work.spread, &free, work.ranks);
@@ -116,6 +132,7 @@ impl Queue {
         let entry = self.jobs.get_mut(&id)?;
         entry.left = hosts.iter().copied().collect();
         entry.hosts = hosts;
+        entry.row = row;
         entry.view.parts = parts.clone();
         entry.view.state = State::Running;
         entry.view.begun = Some(now);
@@ -130,19 +147,14 @@ impl Queue {
         None
     }
 
-    /// Slots of a host that no job holds; none if it is not up.
-    fn free(&self, host: HostIndex) -> u32 {
-        if self.hosts[host].is_up() { self.hosts[host].slots() - self.used(host) } else { 0 }
-    }
-
     fn used(&self, host: HostIndex) -> u32 {
         let held: u32 = self.jobs.values().map(|entry| entry.ranks_on(host)).sum();
         held.min(self.hosts[host].slots())
     }
 
-    fn shortage(&self, wanted: u32, free: u32) -> String {
+    fn shortage(&self, lacks: Lack, wanted: u32, free: u32) -> String {
         let up: u32 = self.hosts.iter().filter(|host| host.is_up()).map(Host::slots).sum();
-        let text = format!("waits for {wanted} slots, {free} are free");
+        let text = format!("waits for {wanted} slots{}, {free} are free", lacks.words());
         if up >= wanted {
             return text;
         }
@@ -174,6 +186,7 @@ impl Queue {
             slots: host.slots(),
             used: self.used(index),
             jobs: self.jobs.iter().filter(|(_, e)| e.ranks_on(index) > 0).map(|(id, _)| *id).collect(),
+            turns: host.turns,
         };
         self.hosts.iter().enumerate().map(view).collect()
     }

@@ -44,7 +44,7 @@ impl World {
                     }
                 }
                 Action::Over(job) => assert!(self.over.insert(job), "job {job} ended twice"),
-                Action::Save(_) => {}
+                Action::Save(_) | Action::Turns(_) => {}
             }
         }
         let total: u32 = self.slots.iter().sum();
@@ -168,6 +168,7 @@ fn work(random: &mut Random) -> Work {
         spread: if random.below(2) == 0 { Spread::ByNode } else { Spread::BySlot },
         over_tasuki: false,
         attended: random.below(4) == 0,
+        sharing: Default::default(),
     }
 }
 

@@ -20,6 +20,7 @@ fn work(ranks: u32) -> Work {
         spread: Spread::ByNode,
         over_tasuki: false,
         attended: false,
+        sharing: Default::default(),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::{
     head::Head,
     hub::{Happening, Hub, Line},
     sessions::{Heard, SOCKET, Sessions},
+    turns::Tables,
     uplink::{Change, Uplink},
     worker::Worker,
 };
@@ -57,11 +58,43 @@ enum Token {
     Shepherd(JobId),
 }
 
+/// What a host says of itself.
+#[derive(Clone, Copy)]
+pub(crate) struct Present {
+    cores: u32,
+    memory: u64,
+}
+
+impl Present {
+    /// Of this host. Hosts of a lab share this machine's memory.
+    fn of(bundle: &Bundle) -> Self {
+        let sharers = if bundle.lab { bundle.hosts.len().max(1) as u64 } else { 1 };
+        Self {
+            cores: thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
+            memory: memory() / sharers,
+        }
+    }
+
+    pub fn report(self) -> Report {
+        Report::Present { cores: self.cores, memory: self.memory }
+    }
+}
+
+/// Memory of this machine, bytes; 0: unknown (proc_meminfo(5)).
+fn memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kib.unwrap_or(0) << 10
+}
+
 struct Daemon {
     sessions: Sessions,
     worker: Worker,
     place: Place,
-    cores: u32,
+    /// What this host says of itself.
+    present: Present,
+    tables: Tables,
     /// The connection to the queue was lost, and jobs of that time are not gone yet: nothing more is reported
     /// about them.
     is_clearing: bool,
@@ -110,11 +143,12 @@ impl Daemon {
             sessions: Sessions::bind(Path::new(SOCKET), hello)?,
             worker: Worker::new(&bundle.member().name, shepherd),
             place,
-            cores: thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
+            present: Present::of(bundle),
+            tables: Tables::default(),
             is_clearing: false,
         };
         if let Place::Head(head, _) = &mut daemon.place {
-            head.report(bundle.own, Report::Present { cores: daemon.cores });
+            head.report(bundle.own, daemon.present.report());
         }
         daemon.settle();
         Ok(daemon)
@@ -209,8 +243,8 @@ impl Daemon {
             Token::Hub => self.hub(Hub::accept),
             Token::Line(line) => self.hub(|hub| hub.turn(line)),
             Token::Uplink => {
-                let cores = self.cores;
-                self.uplink(|uplink, out| uplink.turn(cores, out));
+                let present = self.present;
+                self.uplink(|uplink, out| uplink.turn(present, out));
             }
             Token::Shepherd(job) => self.worker.pull(job),
         }
@@ -255,6 +289,7 @@ impl Daemon {
                 Change::Order(order) => self.obey(order),
                 Change::Lost => {
                     self.is_clearing = true;
+                    self.tables.forget();
                     self.worker.end_all();
                     self.sessions.refuse_all("the connection to the queue was lost");
                 }
@@ -265,6 +300,15 @@ impl Daemon {
     fn obey(&mut self, order: Order) {
         match order {
             Order::Answer { session, reply } => self.sessions.reply(session, &reply),
+            Order::Table(table) => {
+                self.tables.take(*table);
+                self.worker.take_turns(&self.tables);
+            }
+            Order::Clock { asked, at } => {
+                if self.tables.answer(asked, at) {
+                    self.worker.take_turns(&self.tables);
+                }
+            }
             order => self.worker.obey(order),
         }
     }
@@ -294,5 +338,11 @@ impl Daemon {
         self.hub(|hub| hub.handle_time(now));
         let is_idle = self.worker.is_idle();
         self.uplink(|uplink, out| uplink.handle_time(now, is_idle, out));
+        if let Place::Member(uplink) = &mut self.place
+            && uplink.absence().is_none()
+            && let Some(question) = self.tables.question()
+        {
+            uplink.send(&question);
+        }
     }
 }

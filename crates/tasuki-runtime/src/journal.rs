@@ -15,6 +15,9 @@ use tasuki_queue::Saved;
 /// Mode of the files: a job's environment is its user's, and root's.
 const MODE: u32 = 0o600;
 
+/// The file with the length of a slice.
+const SLICE: &str = "slice";
+
 /// Jobs on disk.
 pub(crate) struct Journal {
     folder: PathBuf,
@@ -36,6 +39,16 @@ impl Journal {
         let mut all: Vec<Saved> = entries.filter_map(|entry| read(&entry.path())).collect();
         all.sort_by_key(|saved| saved.view.id);
         all
+    }
+
+    /// The length of a slice that was written down, ns.
+    pub fn slice(&self) -> Option<u64> {
+        fs::read_to_string(self.folder.join(SLICE)).ok()?.trim().parse().ok()
+    }
+
+    /// Writes the length of a slice down, ns.
+    pub fn save_slice(&self, ns: u64) -> io::Result<()> {
+        replace_file(&self.folder.join(SLICE), ns.to_string().as_bytes(), MODE).map_err(io::Error::other)
     }
 
     /// The folder of a job.

@@ -8,6 +8,7 @@
 
 mod bundle;
 mod client;
+mod clock;
 mod daemon;
 mod error;
 mod head;
@@ -20,6 +21,7 @@ mod meeting;
 mod note;
 mod sessions;
 mod start;
+mod turns;
 mod uplink;
 mod wire;
 mod worker;

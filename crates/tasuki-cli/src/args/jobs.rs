@@ -1,8 +1,11 @@
 //! `tasuki submit`, `jobs`, `attach`, `cancel`, `hold`, `resume`, `hosts` and `daemon`.
 
-use super::run::ProgramArgs;
+use super::{
+    run::ProgramArgs,
+    sharing::{SharingArgs, slice},
+};
 use clap::Args;
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 /// Options of `tasuki submit`.
 #[derive(Debug, Args)]
@@ -17,6 +20,8 @@ directory, limits and umask. It outlives this terminal. See docs/guide/jobs.md."
 pub struct SubmitArgs {
     #[command(flatten)]
     pub program: ProgramArgs,
+    #[command(flatten)]
+    pub sharing: SharingArgs,
 }
 
 /// Options of commands about jobs.
@@ -31,6 +36,9 @@ pub struct JobsArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    /// Change how long jobs that share slots run in turn, from 1ms to 60s; at first it is 100ms. For root
+    #[arg(long, value_parser = slice, conflicts_with_all = ["history", "json"])]
+    pub slice: Option<Duration>,
 }
 
 /// Options of `tasuki attach`.

@@ -2,7 +2,7 @@
 
 use super::{connect, follow::follow, lab::in_lab, odd};
 use crate::{
-    args::{ProgramArgs, SubmitArgs},
+    args::{ProgramArgs, SharingArgs, SubmitArgs},
     failure::Failure,
 };
 use signal_hook::{
@@ -25,20 +25,20 @@ pub fn submit(arguments: &SubmitArgs) -> Result<ExitCode, Failure> {
         return Ok(code);
     }
     let mut client = connect()?;
-    let work = work(&mut client, program, false)?;
+    let work = work(&mut client, program, &arguments.sharing, false)?;
     println!("{}", number(&mut client, work)?);
     Ok(ExitCode::SUCCESS)
 }
 
 /// Runs a job as if its ranks were this process's children: with its input, signals and exit code.
-pub fn run(program: &ProgramArgs, label: bool) -> Result<ExitCode, Failure> {
+pub fn run(program: &ProgramArgs, sharing: &SharingArgs, label: bool) -> Result<ExitCode, Failure> {
     if let Some(code) = in_lab(program.lab.as_deref(), &program.program)? {
         return Ok(code);
     }
     // Signals are caught from before the start, so that none is lost.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let mut client = connect()?;
-    let work = work(&mut client, program, true)?;
+    let work = work(&mut client, program, sharing, true)?;
     let job = number(&mut client, work)?;
     // The daemon ends the job when this connection ends, so it lasts as long as this process.
     thread::spawn(move || feed(client, job));
@@ -78,7 +78,12 @@ fn number(client: &mut Client, work: Work) -> Result<JobId, Failure> {
     }
 }
 
-fn work(client: &mut Client, program: &ProgramArgs, attended: bool) -> Result<Work, Failure> {
+fn work(
+    client: &mut Client,
+    program: &ProgramArgs,
+    sharing: &SharingArgs,
+    attended: bool,
+) -> Result<Work, Failure> {
     let resident = match client.ask(&Request::Hosts)? {
         Reply::Hosts { lab, authenticate, hosts, .. } => Resident { lab, authenticate, hosts },
         other => return Err(odd(&other)),
@@ -92,6 +97,7 @@ fn work(client: &mut Client, program: &ProgramArgs, attended: bool) -> Result<Wo
         exports: &program.export,
         folder: std::env::current_dir()?,
         attended,
+        sharing: sharing.sharing(),
     };
     let Prepared { work, notes } = request.prepare(&resident)?;
     notes.iter().for_each(|note| eprintln!("tasuki: {note}"));
