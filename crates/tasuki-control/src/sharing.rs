@@ -40,8 +40,8 @@ pub struct Punctuality {
     pub late: u64,
     /// Of these: more than 2 ms after the instant.
     pub missed: u64,
-    /// The longest time after an instant, ns.
-    pub worst: u64,
+    /// The longest time after an instant.
+    pub worst_ns: u64,
 }
 
 impl Punctuality {
@@ -50,6 +50,6 @@ impl Punctuality {
         self.switches += other.switches;
         self.late += other.late;
         self.missed += other.missed;
-        self.worst = self.worst.max(other.worst);
+        self.worst_ns = self.worst_ns.max(other.worst_ns);
     }
 }

@@ -1,10 +1,13 @@
 //! `tasukid`: one thread that waits for commands, for other hosts and for shepherds, and for no one of them
 //! alone.
 
+mod duties;
+
 use crate::{
     Bundle, DaemonNote, RuntimeError,
     head::Head,
     hub::{Happening, Hub, Line},
+    present::Present,
     sessions::{Heard, SOCKET, Sessions},
     turns::Tables,
     uplink::{Change, Uplink},
@@ -25,7 +28,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use tasuki_control::{Hello, JobId, Order, Reply, Report, SessionId, User};
+use tasuki_control::{Hello, JobId, Reply, Report, SessionId, User};
 use tasuki_watch::Instance;
 
 /// The flag of poll(2) that watches for the end of a connection and not for words.
@@ -56,36 +59,6 @@ enum Token {
     Line(Line),
     Uplink,
     Shepherd(JobId),
-}
-
-/// What a host says of itself.
-#[derive(Clone, Copy)]
-pub(crate) struct Present {
-    cores: u32,
-    memory: u64,
-}
-
-impl Present {
-    /// Of this host. Hosts of a lab share this machine's memory.
-    fn of(bundle: &Bundle) -> Self {
-        let sharers = if bundle.lab { bundle.hosts.len().max(1) as u64 } else { 1 };
-        Self {
-            cores: thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
-            memory: memory() / sharers,
-        }
-    }
-
-    pub fn report(self) -> Report {
-        Report::Present { cores: self.cores, memory: self.memory }
-    }
-}
-
-/// Memory of this machine, bytes; 0: unknown (proc_meminfo(5)).
-fn memory() -> u64 {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
-    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    kib.unwrap_or(0) << 10
 }
 
 struct Daemon {
@@ -297,22 +270,6 @@ impl Daemon {
         }
     }
 
-    fn obey(&mut self, order: Order) {
-        match order {
-            Order::Answer { session, reply } => self.sessions.reply(session, &reply),
-            Order::Table(table) => {
-                self.tables.take(*table);
-                self.worker.take_turns(&self.tables);
-            }
-            Order::Clock { asked, at } => {
-                if self.tables.answer(asked, at) {
-                    self.worker.take_turns(&self.tables);
-                }
-            }
-            order => self.worker.obey(order),
-        }
-    }
-
     /// Carries reports and orders to where they belong, until there are none.
     fn settle(&mut self) {
         loop {
@@ -329,20 +286,6 @@ impl Daemon {
                 0 => self.obey(order),
                 host => hub.send(host, &order),
             }
-        }
-    }
-
-    fn handle_time(&mut self) {
-        let now = Instant::now();
-        self.worker.handle_time(now);
-        self.hub(|hub| hub.handle_time(now));
-        let is_idle = self.worker.is_idle();
-        self.uplink(|uplink, out| uplink.handle_time(now, is_idle, out));
-        if let Place::Member(uplink) = &mut self.place
-            && uplink.absence().is_none()
-            && let Some(question) = self.tables.question()
-        {
-            uplink.send(&question);
         }
     }
 }

@@ -19,6 +19,7 @@ mod log;
 #[cfg(test)]
 mod meeting;
 mod note;
+mod present;
 mod sessions;
 mod start;
 mod turns;

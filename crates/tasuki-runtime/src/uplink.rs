@@ -1,9 +1,8 @@
 //! The connection of a daemon to the one that keeps the queue: made again whenever it is lost.
 
 use crate::{
-    Bundle, RuntimeError,
-    daemon::Present,
-    keys,
+    Bundle, RuntimeError, keys,
+    present::Present,
     wire::{SILENCE, Why, Wire},
 };
 use rustls::{ClientConfig, ClientConnection, pki_types::ServerName};

@@ -181,7 +181,7 @@ impl Worker {
                 self.out.push_back(Report::Left { job });
             }
             Event::Kept(Kept { switches, late, missed, worst }) => {
-                self.out.push_back(Report::Turns(Punctuality { switches, late, missed, worst }));
+                self.out.push_back(Report::Turns(Punctuality { switches, late, missed, worst_ns: worst }));
             }
             Event::Frozen { .. } | Event::Thawed { .. } | Event::State(_) => {}
         }
