@@ -74,7 +74,7 @@ run: build
 	@$(ROOT) $(TASUKI) demo
 
 test: test-build peers oracles
-	$(call RUNNER,1500) TASUKI_PEERS="$(PEERS)" \
+	$(call RUNNER,2400) TASUKI_PEERS="$(PEERS)" \
 		$(CARGO) test --release --locked --workspace --no-fail-fast
 
 test-full: test-build peers
@@ -127,8 +127,7 @@ test-guests: deb
 	$(ROOT) scripts/guest-image target/guests
 	$(call RUNNER,7200) TASUKI_NO_SKIP=1 TASUKI_GUESTS="$(CURDIR)/target/guests" \
 		TASUKI_DEB="$$(ls -t $(CURDIR)/target/tasuki_*.deb | head -n 1)" \
-		$(CARGO) test --release --locked -p tasuki-cli --test guests --test guests_boot --test guests_delay \
-		--test guests_forget --test guests_bonding -- --include-ignored --nocapture
+		$(CARGO) test --release --locked -p tasuki-cli --test guests -- --include-ignored --nocapture
 
 clean:
 	$(CARGO) clean

@@ -101,10 +101,15 @@ impl<'a> Applying<'a> {
             UnitWish::Remove => None,
         };
         let Some(unit_folder) = unit_folder else { return Ok(()) };
+        let state = std::path::absolute(&self.folder)?;
+        let runtime = state.join(RUNTIME_FOLDER);
+        // Where the daemon has its keys already, it stays, whether or not it was asked for again.
+        let has_runtime = self.options.runtime || runtime.exists();
         let mut persistence = Persistence {
+            runtime: has_runtime.then_some(runtime),
             program: std::env::current_exe()?,
             unit_folder,
-            state: std::path::absolute(&self.folder)?,
+            state,
             cluster: self.cluster.to_toml(),
             // The unit's folder is not among them, because the record remembers it.
             argv: self.options.argv(),

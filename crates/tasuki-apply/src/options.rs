@@ -55,6 +55,8 @@ pub struct ApplyOptions {
     pub watch_by_unit: bool,
     /// What becomes of the systemd unit.
     pub unit: UnitWish,
+    /// Where systemd applies the cluster file at every start, have it start the resident runtime as well.
+    pub runtime: bool,
 }
 
 impl ApplyOptions {
@@ -88,6 +90,7 @@ impl ApplyOptions {
             }
             UnitWish::Remove => argv.push("--no-persist".into()),
         }
+        argv.extend(self.runtime.then(|| "--runtime-unit".into()));
         argv
     }
 }
@@ -107,11 +110,13 @@ mod tests {
             no_watch: true,
             watch_by_unit: true,
             unit: UnitWish::Install("/units".into()),
+            runtime: true,
             ..ApplyOptions::default()
         };
-        let argv = ["--offloads", "off", "--rate", "100M", "--no-watch", "--persist", "--unit-dir", "/units"];
-        assert_eq!(options.argv_with_unit(), argv);
-        assert_eq!(options.argv(), argv[..5]);
+        let argv = ["--offloads", "off", "--rate", "100M", "--no-watch"];
+        let unit = ["--persist", "--unit-dir", "/units", "--runtime-unit"];
+        assert_eq!(options.argv(), argv);
+        assert_eq!(options.argv_with_unit(), [&argv[..], &unit].concat());
         let host = HostOptions { state_dir: Some("/state".into()), force: true };
         assert_eq!(host.argv(), ["--force", "--state-dir", "/state"]);
     }

@@ -89,6 +89,8 @@ pub enum Kind {
     Bus,
     /// Error counters grow.
     Errors,
+    /// A host's firewall drops what others send.
+    Firewall,
     /// A pair of hosts cannot talk.
     Unreachable,
     /// A pair of hosts is slower than others.

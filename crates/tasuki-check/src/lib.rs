@@ -12,6 +12,7 @@ mod burn_in;
 mod checker;
 mod error;
 mod finding;
+mod firewall;
 mod html;
 pub mod judge;
 mod protocol;
@@ -22,6 +23,7 @@ pub use burn_in::{BurnIn, BurnInOptions, nas_kernels};
 pub use checker::{Checker, Options, Progress, expected_cluster};
 pub use error::CheckError;
 pub use finding::{Finding, Kind, Part, Report};
+pub use firewall::add_firewalls;
 pub use html::{faults, page, verdict};
 pub use protocol::{
     AddressFacts, Answer, Arrivals, Facts, Heard, NicFacts, Order, Pinged, RandomReport, RouteFacts, Sent,

@@ -13,7 +13,8 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 use tasuki_check::{
-    Agents, BurnIn, BurnInOptions, Checker, Options, Report, expected_cluster, faults, nas_kernels, verdict,
+    Agents, BurnIn, BurnInOptions, Checker, Options, Report, add_firewalls, expected_cluster, faults,
+    nas_kernels, verdict,
 };
 use tasuki_cluster::Cluster;
 use tasuki_fleet::{Fleet, LabHosts};
@@ -93,6 +94,10 @@ fn check(arguments: &CheckArgs) -> Result<(Report, Cluster), Failure> {
     };
     let options = options.for_fleet(&fleet);
     let mut report = Checker::new(&cluster, Agents::start(&fleet), options, &mut progress)?.run();
+    if arguments.stages.contains(&2) {
+        progress(0.95, "firewalls");
+        add_firewalls(&fleet, &mut report)?;
+    }
     if let Some(burn_in) = burn_in {
         burn_in.run(&mut report, |number, name| {
             bar.set_position((950 + number * 6) as u64);

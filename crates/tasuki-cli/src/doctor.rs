@@ -5,13 +5,22 @@ use crate::{
     failure::Failure,
     terminal::{Verdict, paragraph, print_json, print_json_line, print_verdict},
 };
-use std::process::ExitCode;
+use std::{
+    io::{stdin, stdout},
+    process::ExitCode,
+};
 use tasuki_doctor::{Finding, HostFacts, Weight, examine};
 use tasuki_fleet::Fleet;
 
 /// The internal command that every host runs: prints its facts as JSON.
 pub fn local_facts() -> Result<ExitCode, Failure> {
     print_json_line(&HostFacts::local())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the agent that hosts have while what gets through between them is tried.
+pub fn firewall_agent() -> Result<ExitCode, Failure> {
+    tasuki_firewall::agent::run(stdin().lock(), stdout().lock())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -41,7 +50,10 @@ fn print(title: &str, findings: &[Finding]) {
             };
             print_verdict(verdict, "  ", word, &format!("  {}", paragraph(&finding.what, 10)));
             if let Some(remedy) = &finding.remedy {
-                println!("          -> {remedy}");
+                let lines = remedy.lines().enumerate();
+                lines.for_each(|(number, line)| {
+                    println!("          {} {line}", if number == 0 { "->" } else { "or" });
+                });
             }
         }
     }

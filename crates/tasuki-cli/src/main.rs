@@ -76,6 +76,7 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Tune(command) => tune::run(command),
         Command::Check(arguments) => check::run(&arguments),
         Command::CheckAgent => check::agent(),
+        Command::FirewallAgent => doctor::firewall_agent(),
         Command::Discover(arguments) => discover::run(&arguments),
         Command::DiscoverAgent => discover::agent(),
         Command::DiscoverGuard { nics } => discover::guard(&nics),

@@ -26,7 +26,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     arguments.overwrite.check_file(arguments.trace.as_deref())?;
     let program = &arguments.program;
     if arguments.resident {
-        return jobs::run(program, &arguments.sharing, arguments.label);
+        return jobs::run(arguments);
     }
     if arguments.sharing.sharing() != Sharing::default() {
         return Err(Failure::new("--share, --urgent and --memory are for --resident, or `tasuki submit`"));

@@ -5,8 +5,8 @@ use crate::{
     table::lines,
 };
 use clap::builder::styling::AnsiColor;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::time::Duration;
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use std::{fmt, time::Duration};
 
 pub use crate::table::{Rows, table};
 
@@ -18,20 +18,28 @@ const COLUMNS_MIN: usize = 20;
 /// A progress bar on standard error that counts pieces of work. It is silent if standard error is not a
 /// terminal.
 pub fn progress_bar(total: u64) -> ProgressBar {
-    bar(total, "{prefix:>10} [{bar:30}] {pos}/{len} {msg} {elapsed}")
+    bar(total, "{prefix:>10} [{bar:30}] {pos}/{len} {msg} {elapsed}{left}")
 }
 
 /// Like [`progress_bar`], but shows percent, for work that does not come in pieces.
 pub fn percent_bar(total: u64) -> ProgressBar {
-    bar(total, "{prefix:>10} [{bar:30}] {percent} % {msg} {elapsed}")
+    bar(total, "{prefix:>10} [{bar:30}] {percent} % {msg} {elapsed}{left}")
 }
 
 fn bar(total: u64, template: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template(template);
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    bar.set_style(style.progress_chars("=> ").with_key("left", left));
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
+}
+
+/// Writes how long the rest of a bar's work will take, once some of it is done.
+fn left(state: &ProgressState, text: &mut dyn fmt::Write) {
+    if state.pos() > 0 && state.len().is_some_and(|all| state.pos() < all) {
+        // Writing into a text cannot fail.
+        let _ = write!(text, ", about {:#} left", HumanDuration(state.eta()));
+    }
 }
 
 /// Number of columns of the terminal that standard output is; `None`: it is none, or has no size.

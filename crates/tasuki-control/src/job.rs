@@ -1,6 +1,6 @@
 //! Jobs and hosts, as they are spoken of.
 
-use crate::{Punctuality, Sharing};
+use crate::{Punctuality, Task, Terms};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -64,8 +64,6 @@ pub struct Work {
     pub over_tasuki: bool,
     /// Whether the job ends when the command that submitted it does.
     pub attended: bool,
-    /// How it gets on with other jobs.
-    pub sharing: Sharing,
 }
 
 impl Work {
@@ -177,6 +175,25 @@ pub struct JobView {
     pub exit: Option<i32>,
     /// Why it waits, or why it failed.
     pub reason: Option<String>,
+    /// What its user wants of the queue.
+    #[serde(default)]
+    pub terms: Terms,
+    /// Which task of which array it is, if it is one.
+    #[serde(default)]
+    pub task: Option<Task>,
+    /// Seconds that its ranks stood still because it was held, or for an urgent job.
+    #[serde(default)]
+    pub held: u64,
+}
+
+impl JobView {
+    /// What people call it: its number, or that of its array with its index.
+    pub fn label(&self) -> String {
+        match self.task {
+            Some(Task { array, index }) => format!("{array}_{index}"),
+            None => self.id.to_string(),
+        }
+    }
 }
 
 /// Whether a host takes part.

@@ -15,6 +15,7 @@ mod job;
 mod order;
 mod request;
 mod sharing;
+mod terms;
 
 pub use frame::{FRAME_MAX, FrameError, Frames, write};
 pub use hello::{Hello, HelloError, PROTOCOL};
@@ -22,3 +23,4 @@ pub use job::{Bytes, Exit, HostView, JobId, JobView, Kind, Limit, Part, Presence
 pub use order::{Fence, Order, Report, Start};
 pub use request::{INPUT_MAX, Record, Reply, Request, SessionId, Stream, User};
 pub use sharing::{Punctuality, Sharing, Table};
+pub use terms::{ARRAY_INDEX, ARRAY_JOB, Array, Task, Terms, span};

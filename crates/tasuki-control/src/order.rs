@@ -1,6 +1,9 @@
 //! What the daemon that keeps the queue and the other daemons say to each other.
 
-use crate::{Exit, JobId, Part, Punctuality, Record, Reply, Request, SessionId, Table, User, Work};
+use crate::{
+    Array, Exit, JobId, Part, Punctuality, Record, Reply, Request, SessionId, Sharing, Table, Terms, User,
+    Work,
+};
 use serde::{Deserialize, Serialize};
 
 /// What ranks have put for each other until a fence.
@@ -178,20 +181,29 @@ impl Report {
         Report::Request {
             session: 7,
             user: User { name: "anna".into(), is_root: false },
-            request: Request::Submit(Box::new(Work {
-                ranks: 2,
-                argv: vec![word("/bin/true"), word("x")],
-                env: vec![(word("A"), word("b"))],
-                folder: word("/"),
-                umask: 0o22,
-                limits: vec![crate::Limit { resource: 7, soft: 1024, hard: 4096 }],
-                kind: crate::Kind::Pmi1,
-                mpi: Some("mpich-5.0".into()),
-                spread: crate::Spread::ByNode,
-                over_tasuki: true,
-                attended: false,
-                sharing: crate::Sharing { share: true, urgent: false, memory: Some(1 << 30) },
-            })),
+            request: Request::Submit {
+                terms: Box::new(Terms {
+                    name: Some("night".into()),
+                    timeout: Some(600),
+                    after: vec![3],
+                    array: Some(Array { first: 0, last: 9, step: 1, limit: Some(2) }),
+                    sharing: Sharing { share: true, urgent: false, memory: Some(1 << 30) },
+                    ..Terms::default()
+                }),
+                work: Box::new(Work {
+                    ranks: 2,
+                    argv: vec![word("/bin/true"), word("x")],
+                    env: vec![(word("A"), word("b"))],
+                    folder: word("/"),
+                    umask: 0o22,
+                    limits: vec![crate::Limit { resource: 7, soft: 1024, hard: 4096 }],
+                    kind: crate::Kind::Pmi1,
+                    mpi: Some("mpich-5.0".into()),
+                    spread: crate::Spread::ByNode,
+                    over_tasuki: true,
+                    attended: false,
+                }),
+            },
         }
     }
 }

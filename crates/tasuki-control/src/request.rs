@@ -1,6 +1,6 @@
 //! What commands ask, and what they get.
 
-use crate::{Bytes, HostView, JobId, JobView, Work};
+use crate::{Bytes, HostView, JobId, JobView, Terms, Work};
 use serde::{Deserialize, Serialize};
 
 /// A command's connection to the daemon of its host; unique on that host while the daemon runs.
@@ -29,7 +29,12 @@ pub enum Request {
         history: bool,
     },
     /// A new job.
-    Submit(Box<Work>),
+    Submit {
+        /// What is to be run.
+        work: Box<Work>,
+        /// When, how long and how often.
+        terms: Box<Terms>,
+    },
     /// A job's output from this place on. The answer comes when there is some, or when the job is over.
     Follow {
         /// The job.

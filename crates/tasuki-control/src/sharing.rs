@@ -4,8 +4,9 @@
 use crate::JobId;
 use serde::{Deserialize, Serialize};
 
-/// How a job gets on with others.
+/// How a job gets on with others. A field that an older version did not write down has its default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Sharing {
     /// It takes turns with other such jobs on the same slots. Otherwise its slots are its own.
     pub share: bool,
@@ -47,9 +48,9 @@ pub struct Punctuality {
 impl Punctuality {
     /// Adds what was counted elsewhere.
     pub fn add(&mut self, other: &Self) {
-        self.switches += other.switches;
-        self.late += other.late;
-        self.missed += other.missed;
+        self.switches = self.switches.saturating_add(other.switches);
+        self.late = self.late.saturating_add(other.late);
+        self.missed = self.missed.saturating_add(other.missed);
         self.worst_ns = self.worst_ns.max(other.worst_ns);
     }
 }

@@ -6,6 +6,7 @@
 
 mod facts;
 mod finding;
+mod firewall;
 mod host;
 mod mpi;
 mod setup;
@@ -22,7 +23,7 @@ use tasuki_job::RunError;
 pub const FACTS_COMMAND: &str = "doctor-facts";
 
 /// All findings: about the provider and the MPI (the program's, the one that `mpi` names, or all that are
-/// installed), and about every host of the fleet.
+/// installed), about every host of the fleet, and about what does not get from one to another.
 ///
 /// # Errors
 /// If the program or the MPI that was named is not found, or the fleet's cluster has no plan of addresses.
@@ -41,6 +42,12 @@ pub fn examine(
                 findings.push(Finding::broken(&host, why, remedy));
             }
         }
+    }
+    for blocked in tasuki_firewall::probe(fleet)? {
+        let finding = firewall::finding(&blocked);
+        // Beside what else is said of its host.
+        let behind = findings.iter().rposition(|other| other.about == finding.about);
+        findings.insert(behind.map_or(findings.len(), |at| at + 1), finding);
     }
     Ok(findings)
 }

@@ -42,7 +42,7 @@ pub use journal::{Record, here};
 pub use login::login_interfaces;
 pub use names::HOSTS_FILE;
 pub use offload::set_offloads;
-pub use persist::{Persistence, TUNE_UNIT, UNIT, UNIT_FOLDER, WATCH_UNIT};
+pub use persist::{Persistence, RUNTIME_UNIT, TUNE_UNIT, UNIT, UNIT_FOLDER, WATCH_UNIT};
 pub use reroute::{LinkLook, Rerouting};
 pub use rings::RingLength;
 pub use setup::{Mode, Report, Setup, Wish};

@@ -17,6 +17,15 @@ pub const WATCH_UNIT: &str = "tasuki-watch.service";
 /// Name of the unit of `tasuki tune run`.
 pub const TUNE_UNIT: &str = "tasuki-tune.service";
 
+/// Name of the unit of `tasuki daemon`.
+pub const RUNTIME_UNIT: &str = "tasukid.service";
+
+/// How systemd keeps the daemon that runs jobs. Jobs have cgroups below the daemon's own, which is theirs to
+/// divide, and no limit of theirs is above the daemon's. Its end is the daemon's to bring about, on the host
+/// and with the daemon of the queue, before what is left of its processes is killed.
+const RUNTIME_SERVICE: &str = "Delegate=yes\nKillMode=mixed\nTasksMax=infinity\nLimitMEMLOCK=infinity\n\
+     LimitSTACK=infinity\nLimitNOFILE=1048576\n";
+
 /// What is needed to apply a cluster at every start.
 #[derive(Clone, Debug)]
 pub struct Persistence {
@@ -34,6 +43,8 @@ pub struct Persistence {
     pub watched: bool,
     /// Whether `tasuki tune run` is to run too.
     pub tuned: bool,
+    /// The folder of keys and jobs with which `tasuki daemon` is to run too.
+    pub runtime: Option<PathBuf>,
 }
 
 impl Persistence {
@@ -45,13 +56,18 @@ impl Persistence {
         if self.watched {
             let what = "Leads pairs of hosts around dead cables";
             let argv = format!("watch {} --host {}", quoted(&cluster.display().to_string()), plan.host);
-            files.extend(self.enabled(WATCH_UNIT, self.daemon_unit(what, &argv)));
+            files.extend(self.enabled(WATCH_UNIT, self.daemon_unit(what, &argv, "")));
         }
         if self.tuned {
             let what = "The interrupt delay of the cluster's NICs follows the load";
             let state = quoted(&self.state.display().to_string());
             let argv = format!("tune run --planned --state-dir {state}");
-            files.extend(self.enabled(TUNE_UNIT, self.daemon_unit(what, &argv)));
+            files.extend(self.enabled(TUNE_UNIT, self.daemon_unit(what, &argv, "")));
+        }
+        if let Some(folder) = &self.runtime {
+            let what = "Starts the jobs of the cluster";
+            let argv = format!("daemon --state-dir {}", quoted(&folder.display().to_string()));
+            files.extend(self.enabled(RUNTIME_UNIT, self.daemon_unit(what, &argv, RUNTIME_SERVICE)));
         }
         files
     }
@@ -65,12 +81,12 @@ impl Persistence {
         ]
     }
 
-    /// The unit of a daemon that runs while the host is set up.
-    fn daemon_unit(&self, what: &str, argv: &str) -> String {
+    /// The unit of a daemon that runs while the host is set up; `service`: further lines about it.
+    fn daemon_unit(&self, what: &str, argv: &str, service: &str) -> String {
         let program = quoted(&self.program.display().to_string());
         format!(
             "[Unit]\nDescription={what} (Tasuki)\nRequires={UNIT}\nAfter={UNIT}\n\n\
-             [Service]\nExecStart={program} {argv}\nRestart=on-failure\n\n\
+             [Service]\nExecStart={program} {argv}\nRestart=on-failure\n{service}\n\
              [Install]\nWantedBy=multi-user.target\n"
         )
     }

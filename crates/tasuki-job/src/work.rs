@@ -13,7 +13,7 @@ use std::{
     path::PathBuf,
 };
 use tasuki_cluster::IDENTITY_INTERFACE;
-use tasuki_control::{Bytes, HostView, Kind, Sharing, Spread, Work};
+use tasuki_control::{ARRAY_INDEX, ARRAY_JOB, Bytes, HostView, Kind, Spread, Work};
 use tasuki_lab::JOB_VARIABLE;
 use tasuki_launch::{
     Binding, DetectError, Detected, Environment, Facts, Flavour, Job, JobHost, Placement, Transport,
@@ -50,8 +50,6 @@ pub struct WorkRequest<'a> {
     pub folder: PathBuf,
     /// Whether the job ends with the command that submits it.
     pub attended: bool,
-    /// How it gets on with other jobs.
-    pub sharing: Sharing,
 }
 
 /// A job for the runtime, with what its user should know of it.
@@ -165,14 +163,14 @@ impl WorkRequest<'_> {
             },
             over_tasuki: false,
             attended: self.attended,
-            sharing: self.sharing,
         }
     }
 }
 
 /// An environment with some variables set, each once, and without what belongs to this command alone.
 fn overlaid(mut env: Environment, over: Environment) -> Environment {
-    let own = [JOB_VARIABLE, "TASUKI_PROVIDER", "TASUKI_PEERS"].map(OsStr::new);
+    let own = [JOB_VARIABLE, "TASUKI_PROVIDER", "TASUKI_PEERS", ARRAY_INDEX, ARRAY_JOB];
+    let own = own.map(OsStr::new);
     env.retain(|(name, _)| !own.contains(&name.as_os_str()) && !over.iter().any(|(set, _)| set == name));
     env.extend(over);
     env

@@ -30,7 +30,12 @@ impl<C: Controller> Endpoint<C> {
         if let Some(peer) = self.peers.get_mut(from) {
             match result {
                 Ok(_) => peer.counters.received_bytes += frame.payload_len(),
-                Err(_) => peer.counters.dropped_frames += 1,
+                Err(error) => {
+                    // The sender counts a frame once that it sends by two ways.
+                    let twice = matches!(error, FrameError::DuplicateStart(_));
+                    peer.rx.mark.frames = peer.rx.mark.frames.wrapping_sub(u64::from(twice));
+                    peer.counters.dropped_frames += 1;
+                }
             }
         }
         self.after_frame(from);

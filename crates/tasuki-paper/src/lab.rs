@@ -31,9 +31,17 @@ impl Stage {
         Stage { name, arguments, cluster: None, seconds }
     }
 
-    /// The command for the reader.
+    /// The command for the reader, with how its cluster file is made.
     pub fn command(&self) -> String {
-        format!("tasuki {}", self.arguments.join(" "))
+        let command = format!("tasuki {}", self.arguments.join(" "));
+        match self.cluster {
+            None => command,
+            Some(ClusterFile { shape, more }) => {
+                let more = more.split_whitespace().collect::<Vec<_>>().join(" ");
+                let file = command.replace("{cluster}", "CLUSTER");
+                format!("{file} (CLUSTER: tasuki cluster new {shape}, and at its end: {more})")
+            }
+        }
     }
 }
 
@@ -78,6 +86,18 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A reader can type the command: nothing in it stands for a file that only we know.
+    #[test]
+    fn a_command_says_how_its_cluster_file_is_made() {
+        let cluster = Some(ClusterFile { shape: "pair:2", more: "\n[striping]\npolicy = \"x\"\n" });
+        let stage = Stage { cluster, ..Stage::new("s", 1, "bench mpi --lab-of {cluster} --repetitions 1") };
+        assert_eq!(
+            stage.command(),
+            "tasuki bench mpi --lab-of CLUSTER --repetitions 1 (CLUSTER: tasuki cluster new pair:2, and at \
+             its end: [striping] policy = \"x\")"
+        );
+    }
 
     #[test]
     fn records_are_found_by_texts_and_numbers() {

@@ -1,10 +1,7 @@
 //! What users change: they cancel, hold and resume jobs, and go away.
 
-use crate::{Action, Client, Refusal, entry::Entry, queue::Queue};
+use crate::{Action, Client, Refusal, array, entry::Entry, queue::Queue, schedule, schedule::CANCELLED};
 use tasuki_control::{JobId, Order, State, User};
-
-/// Exit code of a job that was cancelled: as of a program that SIGINT ends.
-const CANCELLED: i32 = 130;
 
 impl Queue {
     /// Whether a user may read, end, hold and feed a job.
@@ -31,50 +28,77 @@ impl Queue {
         }
     }
 
-    /// Ends a job.
+    /// Ends a job, or an array with all its tasks.
     ///
     /// # Errors
     /// If the user may not, or it is over.
     pub fn cancel(&mut self, now: u64, user: &User, job: JobId) -> Result<(), Refusal> {
         self.living(user, job)?;
-        self.end(now, job, State::Cancelled, CANCELLED, format!("cancelled by {}", user.name));
+        let reason = format!("cancelled by {}", user.name);
+        // The array first, so that no task begins in the place of one that ends.
+        for job in [vec![job], array::tasks_alive(self, job)].concat() {
+            self.end(now, job, State::Cancelled, CANCELLED, reason.clone());
+        }
         Ok(())
     }
 
-    /// Keeps a job from starting, or freezes its ranks.
+    /// Keeps a job from starting, or freezes its ranks; of an array, all tasks.
     ///
     /// # Errors
     /// If the user may not, or the job is over or held.
     pub fn hold(&mut self, now: u64, user: &User, job: JobId) -> Result<(), Refusal> {
-        let entry = self.living(user, job)?;
-        if entry.view.state == State::Held {
+        if self.living(user, job)?.view.state == State::Held {
             return Err(Refusal::Held(job));
         }
-        entry.view.state = State::Held;
-        entry.view.reason = Some(format!("held by {}", user.name));
-        let hosts = entry.hosts.clone();
-        self.actions.push_back(Action::Save(job));
-        self.actions.extend(hosts.into_iter().map(|host| Action::Tell(host, Order::Freeze { job })));
-        self.advance(now);
+        for job in [vec![job], array::tasks_alive(self, job)].concat() {
+            self.freeze(now, job, format!("held by {}", user.name));
+        }
+        schedule::advance(self, now);
         Ok(())
     }
 
-    /// Takes a hold back.
+    fn freeze(&mut self, now: u64, job: JobId, reason: String) {
+        let Some(entry) = self.jobs.get_mut(&job).filter(|entry| !entry.ending) else { return };
+        if entry.view.state == State::Held {
+            return;
+        }
+        // It may stand still for an urgent job already.
+        entry.frozen = entry.frozen.or(entry.has_begun().then_some(now));
+        entry.view.state = State::Held;
+        entry.view.reason = Some(reason);
+        let hosts = entry.hosts.clone();
+        self.actions.push_back(Action::Save(job));
+        self.actions.extend(hosts.into_iter().map(|host| Action::Tell(host, Order::Freeze { job })));
+    }
+
+    /// Takes a hold back; of an array, that of all tasks.
     ///
     /// # Errors
     /// If the user may not, or the job is not held.
     pub fn resume(&mut self, now: u64, user: &User, job: JobId) -> Result<(), Refusal> {
-        let entry = self.living(user, job)?;
-        if entry.view.state != State::Held {
-            return Err(Refusal::NotHeld { job, state: entry.view.state });
+        let state = self.living(user, job)?.view.state;
+        if state != State::Held {
+            return Err(Refusal::NotHeld { job, state });
         }
+        for job in [vec![job], array::tasks_alive(self, job)].concat() {
+            self.thaw(now, job);
+        }
+        array::mark_begun(self, now, job);
+        schedule::advance(self, now);
+        Ok(())
+    }
+
+    fn thaw(&mut self, now: u64, job: JobId) {
+        let Some(entry) = self.jobs.get_mut(&job).filter(|entry| !entry.ending) else { return };
+        if entry.view.state != State::Held {
+            return;
+        }
+        entry.view.held += entry.frozen.take().map_or(0, |since| now.saturating_sub(since));
         entry.view.state = if entry.has_begun() { State::Running } else { State::Waiting };
         entry.view.reason = None;
         let hosts = entry.hosts.clone();
         self.actions.push_back(Action::Save(job));
         self.actions.extend(hosts.into_iter().map(|host| Action::Tell(host, Order::Thaw { job })));
-        self.advance(now);
-        Ok(())
     }
 
     /// A command has gone: the jobs that it attended end.

@@ -1,6 +1,6 @@
 //! How jobs end.
 
-use crate::{Action, HostIndex, entry::Verdict, queue::Queue};
+use crate::{Action, HostIndex, array, entry::Verdict, queue::Queue, schedule};
 use tasuki_control::{JobId, Order, State};
 
 impl Queue {
@@ -26,19 +26,24 @@ impl Queue {
 
     /// Ends a job of which nothing is left.
     pub(crate) fn settle(&mut self, now: u64, job: JobId) {
+        let has_tasks = array::has_tasks(self, job);
+        let of_tasks = array::array_verdict(self, job);
         let Some(entry) = self.jobs.get_mut(&job) else { return };
-        let is_waited_for = !entry.left.is_empty() || (!entry.has_begun() && entry.verdict.is_none());
-        if is_waited_for || entry.view.state.is_over() {
+        let is_array = entry.view.terms.array.is_some();
+        let is_to_begin = !entry.has_begun() && entry.verdict.is_none() && !is_array;
+        if has_tasks || !entry.left.is_empty() || is_to_begin || entry.view.state.is_over() {
             return;
         }
-        let verdict = entry.verdict.take();
+        let verdict = entry.verdict.take().or(of_tasks);
         entry.view.state = verdict.as_ref().map_or(State::Done, |verdict| verdict.state);
         entry.view.exit = Some(verdict.as_ref().map_or(0, |verdict| verdict.exit));
         entry.view.reason = verdict.map(|verdict| verdict.reason);
         entry.view.ended = Some(now);
         entry.work = None;
         entry.attended = None;
+        let array = entry.view.task.map(|task| task.array);
         self.actions.extend([Action::Save(job), Action::Over(job)]);
-        self.advance(now);
+        array.into_iter().for_each(|array| self.settle(now, array));
+        schedule::advance(self, now);
     }
 }

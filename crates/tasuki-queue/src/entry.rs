@@ -2,7 +2,10 @@
 
 use crate::{Client, HostIndex};
 use std::collections::BTreeSet;
-use tasuki_control::{JobView, Kind, Part, Sharing, State, User, Work};
+use tasuki_control::{JobView, Kind, Part, Sharing, State, Terms, User, Work};
+
+/// Characters of a command that are shown and kept.
+const COMMAND_MAX: usize = 1000;
 
 /// How a job that runs is going to end.
 #[derive(Clone, Debug)]
@@ -30,18 +33,20 @@ pub(crate) struct Entry {
     pub verdict: Option<Verdict>,
     /// Whether its hosts were told to end it.
     pub ending: bool,
+    /// Since when its ranks stand still, because it is held or for an urgent job.
+    pub frozen: Option<u64>,
     /// The row of the table of slices in which it has its slots, if it shares them.
     pub row: usize,
 }
 
 impl Entry {
-    pub fn new(id: u64, now: u64, user: &User, work: Work, attended: Option<Client>) -> Self {
+    pub fn new(id: u64, now: u64, user: &User, work: Work, terms: Terms, attended: Option<Client>) -> Self {
         let view = JobView {
             id,
             state: State::Waiting,
             user: user.name.clone(),
             ranks: work.ranks,
-            command: work.command(),
+            command: work.command().chars().take(COMMAND_MAX).collect(),
             mpi: work.mpi.clone(),
             parts: Vec::new(),
             submitted: now,
@@ -49,6 +54,9 @@ impl Entry {
             ended: None,
             exit: None,
             reason: None,
+            terms,
+            task: None,
+            held: 0,
         };
         Self::of(view, Some(work), attended)
     }
@@ -63,6 +71,7 @@ impl Entry {
             ended: BTreeSet::new(),
             verdict: None,
             ending: false,
+            frozen: None,
             row: 0,
         }
     }
@@ -77,14 +86,26 @@ impl Entry {
         self.view.state == State::Waiting
     }
 
+    /// When it has run as long as it may; `None`: it has no limit, has not begun or stands still.
+    pub fn deadline(&self) -> Option<u64> {
+        let is_running = self.has_begun() && self.view.state == State::Running && self.frozen.is_none();
+        let begun = self.view.begun.filter(|_| is_running)?;
+        Some(begun.saturating_add(self.view.held).saturating_add(self.view.terms.timeout?))
+    }
+
     /// Whether its ranks need each other.
     pub fn is_parallel(&self) -> bool {
         self.work.as_ref().is_some_and(|work| work.kind != Kind::Plain)
     }
 
-    /// How it gets on with others; as a job by itself once it is over.
+    /// Whether its ranks run or stand still somewhere.
+    pub fn is_resident(&self) -> bool {
+        self.has_begun() && !self.view.state.is_over()
+    }
+
+    /// How it gets on with others.
     pub fn sharing(&self) -> Sharing {
-        self.work.as_ref().map(|work| work.sharing).unwrap_or_default()
+        self.view.terms.sharing
     }
 
     /// Its part on a host.

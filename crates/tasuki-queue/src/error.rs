@@ -55,6 +55,9 @@ pub enum Refusal {
     /// There is nothing to run, or too much.
     #[error("a job has 1 to {0} ranks and a program")]
     Shape(u32),
+    /// What the user wants of the queue cannot be had.
+    #[error("{0}")]
+    Terms(String),
     /// The user has too many jobs that wait.
     #[error("{0} has {1} jobs waiting, and no user may have more")]
     Many(String, usize),

@@ -2,22 +2,27 @@
 //! do what with it. Pure: events and times go in, [`Action`]s come out, so that tests replay any order of
 //! events.
 //!
-//! Jobs begin in the order of their numbers. A job takes one slot per rank; one that has more ranks than the
-//! cluster has slots takes all of them. A job that is held while it runs keeps its slots.
+//! Jobs begin in the order of submission and priority; others pass one that waits for slots if that does not
+//! delay it. A job takes one slot per rank; one that has more ranks than the cluster has slots takes all of
+//! them. A job that is held while it runs keeps its slots.
 #![forbid(unsafe_code)]
 
 mod action;
+mod array;
 mod change;
 mod ending;
 mod entry;
 mod error;
-mod gang;
+mod floor;
+mod gate;
 mod hosts;
 mod place;
 mod progress;
 mod queue;
 mod rows;
+mod schedule;
 mod slicer;
+mod terms;
 
 pub use action::{Action, Client, HostIndex, Saved};
 pub use error::Refusal;

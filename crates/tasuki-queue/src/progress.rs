@@ -1,6 +1,6 @@
 //! What hosts report.
 
-use crate::{HostIndex, entry::Verdict, queue::Queue};
+use crate::{HostIndex, entry::Verdict, queue::Queue, schedule};
 use tasuki_control::{Exit, JobId, Part, Presence, State};
 
 impl Queue {
@@ -10,7 +10,7 @@ impl Queue {
         self.end_jobs_on(now, host, "its daemon began anew");
         self.hosts[host].presence = Presence::Up;
         self.hosts[host].cores = cores.max(1);
-        self.advance(now);
+        schedule::advance(self, now);
     }
 
     /// A host's daemon is gone, or is of another version.
@@ -23,7 +23,7 @@ impl Queue {
         self.hosts[host].presence = presence;
         self.end_jobs_on(now, host, &why);
         self.end_attended(now, |client| client.host == host);
-        self.advance(now);
+        schedule::advance(self, now);
     }
 
     fn end_jobs_on(&mut self, now: u64, host: HostIndex, why: &str) {

@@ -1,14 +1,18 @@
 //! The queue: jobs come in, and begin when their slots are free.
 
-use crate::gang::{Lack, Room};
-use crate::{Action, Client, HostIndex, Refusal, Rows, Saved, entry::Entry, hosts::Host, place::deal};
-use std::collections::{BTreeMap, VecDeque};
+use crate::{
+    Action, Client, HostIndex, Refusal, Rows, Saved,
+    entry::Entry,
+    floor::{self, Floor, Room},
+    hosts::Host,
+    place::deal,
+    schedule, terms,
+};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tasuki_control::{
-    HostView, JobId, JobView, Order, Part, Presence, Punctuality, Start, State, User, Work,
+    HostView, JobId, JobView, Order, Part, Presence, Punctuality, Start, State, Terms, User, Work,
 };
 
-/// Most ranks of a job.
-const RANKS_MAX: u32 = 4096;
 /// Most jobs of one user that may wait.
 const WAITING_MAX: usize = 200;
 
@@ -18,9 +22,13 @@ pub struct Queue {
     pub(crate) hosts: Vec<Host>,
     pub(crate) jobs: BTreeMap<JobId, Entry>,
     pub(crate) actions: VecDeque<Action>,
+    pub(crate) next: JobId,
     /// How jobs take turns, as hosts were told last.
     pub(crate) rows: Rows,
-    next: JobId,
+    /// Jobs are being started already.
+    pub(crate) is_advancing: bool,
+    /// When it was last told the time.
+    pub(crate) looked: u64,
 }
 
 impl Queue {
@@ -40,8 +48,10 @@ impl Queue {
             hosts: hosts.into_iter().map(host).collect(),
             jobs: BTreeMap::new(),
             actions: VecDeque::new(),
-            rows: Rows::default(),
             next: 1,
+            rows: Rows::default(),
+            is_advancing: false,
+            looked: 0,
         }
     }
 
@@ -63,6 +73,10 @@ impl Queue {
             let work = work.filter(|_| !view.state.is_over());
             self.jobs.insert(id, Entry::of(view, work, None));
         }
+        // An array whose last tasks ended with the earlier queue ends as well.
+        let is_array = |entry: &&Entry| entry.view.terms.array.is_some();
+        let arrays: Vec<JobId> = self.jobs.values().filter(is_array).map(|entry| entry.view.id).collect();
+        arrays.into_iter().for_each(|array| self.settle(now, array));
     }
 
     /// What is to be done next.
@@ -73,66 +87,62 @@ impl Queue {
     /// Takes a new job.
     ///
     /// # Errors
-    /// If it has no program, no ranks or too many, or its user has too many jobs that wait.
-    pub fn submit(&mut self, now: u64, user: &User, work: Work, client: Client) -> Result<JobId, Refusal> {
-        if work.argv.is_empty() || !(1..=RANKS_MAX).contains(&work.ranks) {
-            return Err(Refusal::Shape(RANKS_MAX));
-        }
+    /// If it has no program, no ranks or too many, if its user may not have it so, or has too many jobs that
+    /// wait.
+    pub fn submit(
+        &mut self,
+        now: u64,
+        user: &User,
+        work: Work,
+        terms: Terms,
+        client: Client,
+    ) -> Result<JobId, Refusal> {
+        terms::check(self, user, &work, &terms)?;
+        floor::check(self, user, terms.sharing, work.ranks)?;
         let waiting = |entry: &&Entry| !entry.has_begun() && !entry.view.state.is_over();
         let waiting = self.jobs.values().filter(waiting).filter(|entry| entry.view.user == user.name).count();
         if waiting >= WAITING_MAX {
             return Err(Refusal::Many(user.name.clone(), waiting));
         }
-        self.check_sharing(user, &work)?;
         let id = self.next;
         self.next += 1;
         let attended = work.attended.then_some(client);
-        self.jobs.insert(id, Entry::new(id, now, user, work, attended));
+        self.jobs.insert(id, Entry::new(id, now, user, work, terms, attended));
         self.actions.push_back(Action::Save(id));
-        self.advance(now);
+        schedule::advance(self, now);
         Ok(id)
     }
 
-    /// Starts jobs whose turn it is, in the order of their numbers.
-    pub(crate) fn advance(&mut self, now: u64) {
-        let mut waiting: Vec<JobId> =
-            self.jobs.iter().filter(|(_, entry)| entry.is_waiting()).map(|(id, _)| *id).collect();
-        waiting.sort_by_key(|id| !self.is_urgent(*id));
-        let mut before = None;
-        for id in waiting {
-            let reason = match before {
-                None => self.place(now, id),
-                Some(first) => Some(format!("waits for job {first}")),
-            };
-            if let Some(reason) = reason {
-                before.get_or_insert(id);
-                if let Some(entry) = self.jobs.get_mut(&id) {
-                    entry.view.reason = Some(reason);
-                }
-            }
-        }
-        self.take_turns();
+    /// Time has passed: jobs that have run too long end, and those whose time has come begin.
+    pub fn handle_time(&mut self, now: u64) {
+        schedule::handle_time(self, now);
     }
 
-    /// Starts a job if its slots are free; otherwise says what it waits for.
-    fn place(&mut self, now: u64, id: JobId) -> Option<String> {
-        let work = self.jobs.get(&id)?.work.as_ref()?;
-        let all: u32 = self.hosts.iter().map(Host::slots).sum();
-        let wanted = work.ranks.min(all);
-        let Room { free, row, lacks } = self.room(work, wanted);
-        if free.iter().sum::<u32>() < wanted {
-            return Some(self.shortage(lacks, wanted, free.iter().sum()));
-        }
-        let work = work.clone();
-        let dealt = deal(work.spread, &free, work.ranks);
+    /// Slots that a job wants.
+    pub(crate) fn wanted(&self, entry: &Entry) -> u32 {
+        self.slots_wanted(entry.view.ranks)
+    }
+
+    /// Slots that so many ranks want.
+    pub(crate) fn slots_wanted(&self, ranks: u32) -> u32 {
+        ranks.min(self.hosts.iter().map(Host::slots).sum())
+    }
+
+    /// The hosts on which a job begins that finds this room, and its part on each.
+    pub(crate) fn parts(&self, work: &Work, room: &Room) -> (Vec<HostIndex>, Vec<Part>) {
+        let dealt = deal(work.spread, &room.free, work.ranks);
         let with_ranks = dealt.into_iter().enumerate().filter(|(_, ranks)| !ranks.is_empty());
-        let (hosts, parts): (Vec<HostIndex>, Vec<Part>) = with_ranks
-            .map(|(host, ranks)| (host, Part { host: self.hosts[host].name.clone(), ranks }))
-            .unzip();
-        let entry = self.jobs.get_mut(&id)?;
+        with_ranks.map(|(host, ranks)| (host, Part { host: self.hosts[host].name.clone(), ranks })).unzip()
+    }
+
+    /// Starts a job that finds this room.
+    pub(crate) fn begin(&mut self, now: u64, id: JobId, room: &Room) {
+        let Some(work) = self.jobs.get(&id).and_then(|entry| entry.work.clone()) else { return };
+        let (hosts, parts) = self.parts(&work, room);
+        let Some(entry) = self.jobs.get_mut(&id) else { return };
         entry.left = hosts.iter().copied().collect();
         entry.hosts = hosts;
-        entry.row = row;
+        entry.row = room.row;
         entry.view.parts = parts.clone();
         entry.view.state = State::Running;
         entry.view.begun = Some(now);
@@ -144,22 +154,22 @@ impl Queue {
             let start = Start { job: id, user, work, parts };
             self.actions.push_back(Action::Tell(host, Order::Start(Box::new(start))));
         }
-        None
     }
 
-    fn used(&self, host: HostIndex) -> u32 {
-        let held: u32 = self.jobs.values().map(|entry| entry.ranks_on(host)).sum();
-        held.min(self.hosts[host].slots())
-    }
-
-    fn shortage(&self, lacks: Lack, wanted: u32, free: u32) -> String {
+    pub(crate) fn shortage(&self, wanted: u32, room: &Room) -> String {
         let up: u32 = self.hosts.iter().filter(|host| host.is_up()).map(Host::slots).sum();
-        let text = format!("waits for {wanted} slots{}, {free} are free", lacks.words());
+        let memory = if room.lacks_memory { " with the memory that it needs" } else { "" };
+        let text = format!("waits for {wanted} slots{memory}, {} are free", room.sum());
         if up >= wanted {
             return text;
         }
         let absent: Vec<String> = self.hosts.iter().filter_map(Host::absence).collect();
         format!("{text}: {}", absent.join(", "))
+    }
+
+    /// What people call a job.
+    pub(crate) fn label(&self, id: JobId) -> String {
+        self.view(id).map_or_else(|| id.to_string(), JobView::label)
     }
 
     /// What is known of a job.
@@ -180,22 +190,33 @@ impl Queue {
 
     /// All hosts.
     pub fn host_views(&self) -> Vec<HostView> {
+        let floor = Floor::now(self);
         let view = |(index, host): (HostIndex, &Host)| HostView {
             host: host.name.clone(),
             presence: host.presence.clone(),
             slots: host.slots(),
-            used: self.used(index),
+            used: floor.used(index),
             jobs: self.jobs.iter().filter(|(_, e)| e.ranks_on(index) > 0).map(|(id, _)| *id).collect(),
             turns: host.turns,
         };
         self.hosts.iter().enumerate().map(view).collect()
     }
 
-    /// Forgets the oldest jobs that are over, beyond so many. Returns their numbers.
+    /// Forgets the oldest jobs that are over, beyond so many. Those that others wait for, and the tasks of
+    /// arrays that go on, stay. Returns their numbers.
     pub fn forget(&mut self, keep: usize) -> Vec<JobId> {
+        let is_over = |id: &JobId| self.view(*id).is_none_or(|view| view.state.is_over());
+        let alive = self.jobs.values().filter(|entry| !entry.view.state.is_over());
+        let terms = alive.map(|entry| &entry.view.terms);
+        let wanted: BTreeSet<JobId> =
+            terms.flat_map(|terms| terms.after.iter().chain(&terms.after_any)).copied().collect();
+        let is_needed = |entry: &Entry| {
+            wanted.contains(&entry.view.id) || entry.view.task.is_some_and(|task| !is_over(&task.array))
+        };
         let over: Vec<JobId> =
             self.jobs.iter().filter(|(_, entry)| entry.view.state.is_over()).map(|(id, _)| *id).collect();
-        let old = over[..over.len().saturating_sub(keep)].to_vec();
+        let old = &over[..over.len().saturating_sub(keep)];
+        let old: Vec<JobId> = old.iter().filter(|id| !is_needed(&self.jobs[*id])).copied().collect();
         old.iter().for_each(|id| drop(self.jobs.remove(id)));
         old
     }

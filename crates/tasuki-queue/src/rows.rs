@@ -1,6 +1,11 @@
 //! The rows of jobs that share slots, put together anew whenever a job comes, goes, is held or goes on.
 
-use crate::{Action, entry::Entry, gang::Class, queue::Queue};
+use crate::{
+    Action, HostIndex,
+    entry::Entry,
+    floor::{Class, class},
+    queue::Queue,
+};
 use std::collections::BTreeSet;
 use tasuki_control::{JobId, State};
 
@@ -24,87 +29,109 @@ impl Rows {
     }
 }
 
-impl Queue {
-    /// Puts rows together anew; hosts are told if that changes something.
-    pub(crate) fn take_turns(&mut self) {
-        self.pack();
-        let rows = self.matrix();
-        let urgent = self.urgent().map(|(id, _)| *id).next();
-        for (id, entry) in &mut self.jobs {
-            if entry.is_resident() && entry.view.state == State::Running {
-                entry.view.reason = rows.words(*id, urgent);
+/// A row, and the slots that its jobs and those that run in all rows hold, host by host.
+struct Row {
+    jobs: Vec<JobId>,
+    held: Vec<u32>,
+}
+
+impl Row {
+    fn has_room(&self, queue: &Queue, entry: &Entry) -> bool {
+        slots_of(queue, entry).all(|(host, slots)| self.held[host] + slots <= queue.hosts[host].slots())
+    }
+
+    fn add(&mut self, queue: &Queue, entry: &Entry) {
+        slots_of(queue, entry).for_each(|(host, slots)| self.held[host] += slots);
+        self.jobs.push(entry.view.id);
+    }
+}
+
+fn slots_of<'a>(queue: &'a Queue, entry: &'a Entry) -> impl Iterator<Item = (HostIndex, u32)> + 'a {
+    let parts = entry.hosts.iter().zip(&entry.view.parts);
+    parts.map(|(&host, part)| (host, (part.ranks.len() as u32).min(queue.hosts[host].slots())))
+}
+
+fn residents(queue: &Queue, kind: Class) -> impl Iterator<Item = &Entry> {
+    queue.jobs.values().filter(move |entry| entry.is_resident() && class(entry.sharing()) == kind)
+}
+
+/// A row of no jobs but those that run in all of them.
+fn empty_row(queue: &Queue) -> Row {
+    let mut row = Row { jobs: Vec::new(), held: vec![0; queue.hosts.len()] };
+    residents(queue, Class::Alone).for_each(|entry| row.add(queue, entry));
+    row.jobs.clear();
+    row
+}
+
+/// Puts rows together anew; hosts are told if that changes something.
+pub(crate) fn take_turns(queue: &mut Queue, now: u64) {
+    for (row, jobs) in (0..).zip(packed(queue)) {
+        for id in jobs {
+            queue.jobs.entry(id).and_modify(|entry| entry.row = row);
+        }
+    }
+    let rows = matrix(queue);
+    let urgent = residents(queue, Class::Urgent).map(|entry| entry.view.id).next();
+    for (id, entry) in &mut queue.jobs {
+        let is_running = entry.is_resident() && entry.view.state == State::Running;
+        if is_running {
+            entry.view.reason = rows.words(*id, urgent);
+        }
+        match entry.frozen {
+            Some(since) if is_running && !rows.paused.contains(id) => {
+                entry.view.held += now.saturating_sub(since);
+                entry.frozen = None;
+            }
+            None if is_running && rows.paused.contains(id) => entry.frozen = Some(now),
+            _ => {}
+        }
+    }
+    if rows != queue.rows {
+        queue.rows = rows.clone();
+        queue.actions.push_back(Action::Turns(rows));
+    }
+}
+
+/// Moves jobs into earlier rows where there is room now, and closes gaps. There are never more rows after
+/// it: a job that finds no better row has room in its own.
+fn packed(queue: &Queue) -> Vec<Vec<JobId>> {
+    let mut jobs: Vec<&Entry> = residents(queue, Class::Shares).collect();
+    jobs.sort_by_key(|entry| (entry.row, entry.view.id));
+    let count = jobs.last().map_or(0, |entry| entry.row + 1);
+    let mut rows: Vec<Row> = (0..count).map(|_| empty_row(queue)).collect();
+    for entry in jobs {
+        let better = (0..entry.row).find(|better| rows[*better].has_room(queue, entry));
+        rows[better.unwrap_or(entry.row)].add(queue, entry);
+    }
+    rows.into_iter().map(|row| row.jobs).filter(|jobs| !jobs.is_empty()).collect()
+}
+
+/// The rows as they are to run: without jobs that are held or stand still, and every job also in the other
+/// rows in which its slots are free.
+fn matrix(queue: &Queue) -> Rows {
+    let urgent = residents(queue, Class::Urgent);
+    let taken: BTreeSet<usize> = urgent.flat_map(|entry| entry.left.iter().copied()).collect();
+    let stands = |entry: &Entry| entry.hosts.iter().any(|host| taken.contains(host));
+    let resident = queue.jobs.values().filter(|entry| entry.is_resident());
+    let paused = resident.filter(|entry| class(entry.sharing()) != Class::Urgent && stands(entry));
+    let paused: Vec<JobId> = paused.map(|entry| entry.view.id).collect();
+    let running: Vec<&Entry> = residents(queue, Class::Shares)
+        .filter(|entry| entry.view.state == State::Running && !stands(entry))
+        .collect();
+    let mut rows: Vec<Row> = Vec::new();
+    for entry in &running {
+        rows.resize_with(rows.len().max(entry.row + 1), || empty_row(queue));
+        rows[entry.row].add(queue, entry);
+    }
+    rows.retain(|row| !row.jobs.is_empty());
+    for row in &mut rows {
+        for entry in &running {
+            if !row.jobs.contains(&entry.view.id) && row.has_room(queue, entry) {
+                row.add(queue, entry);
             }
         }
-        if rows != self.rows {
-            self.rows = rows.clone();
-            self.actions.push_back(Action::Turns(rows));
-        }
+        row.jobs.sort_unstable();
     }
-
-    fn urgent(&self) -> impl Iterator<Item = (&JobId, &Entry)> {
-        self.jobs.iter().filter(|(_, entry)| entry.is_resident() && entry.class() == Class::Urgent)
-    }
-
-    fn sharing(&self) -> impl Iterator<Item = (&JobId, &Entry)> {
-        self.jobs.iter().filter(|(_, entry)| entry.is_resident() && entry.class() == Class::Shares)
-    }
-
-    /// Moves jobs into earlier rows where there is room now, and closes gaps. There are never more rows after
-    /// it: a job that finds no better row has room in its own.
-    fn pack(&mut self) {
-        let mut by_row: Vec<(usize, JobId)> = self.sharing().map(|(id, entry)| (entry.row, *id)).collect();
-        by_row.sort_unstable();
-        let mut rows: Vec<Vec<JobId>> = vec![Vec::new(); by_row.last().map_or(0, |(row, _)| row + 1)];
-        for (row, id) in by_row {
-            let better = (0..row).find(|better| self.has_room(id, &rows[*better]));
-            rows[better.unwrap_or(row)].push(id);
-        }
-        rows.retain(|row| !row.is_empty());
-        for (row, jobs) in rows.iter().enumerate() {
-            for id in jobs {
-                self.jobs.entry(*id).and_modify(|entry| entry.row = row);
-            }
-        }
-    }
-
-    /// Whether a job has room on its hosts beside others that share slots.
-    fn has_room(&self, id: JobId, others: &[JobId]) -> bool {
-        let Some(entry) = self.jobs.get(&id) else { return false };
-        entry.hosts.iter().all(|&host| {
-            let slots = self.hosts[host].slots();
-            let beside: u32 =
-                self.held(host, |other| other.class() == Class::Alone || others.contains(&other.view.id));
-            beside + entry.ranks_on(host).min(slots) <= slots
-        })
-    }
-
-    /// The rows as they are to run: without jobs that are held or stand still, and every job also in the
-    /// other rows in which its slots are free.
-    fn matrix(&self) -> Rows {
-        let taken: BTreeSet<usize> =
-            self.urgent().flat_map(|(_, entry)| entry.left.iter().copied()).collect();
-        let stands = |entry: &Entry| entry.hosts.iter().any(|host| taken.contains(host));
-        let resident = self.jobs.iter().filter(|(_, entry)| entry.is_resident());
-        let paused = resident.filter(|(_, entry)| entry.class() != Class::Urgent && stands(entry));
-        let paused: Vec<JobId> = paused.map(|(id, _)| *id).collect();
-        let runs = |entry: &Entry| entry.view.state == State::Running && !stands(entry);
-        let mut rows: Vec<Vec<JobId>> = Vec::new();
-        for (id, entry) in self.sharing().filter(|(_, entry)| runs(entry)) {
-            rows.resize(rows.len().max(entry.row + 1), Vec::new());
-            rows[entry.row].push(*id);
-        }
-        rows.retain(|row| !row.is_empty());
-        for row in &mut rows {
-            for (id, _) in self.sharing().filter(|(_, entry)| runs(entry)) {
-                if !row.contains(id) && self.has_room(*id, row) {
-                    row.push(*id);
-                }
-            }
-            row.sort_unstable();
-        }
-        if rows.len() < 2 {
-            rows.clear();
-        }
-        Rows { rows, paused }
-    }
+    let rows: Vec<Vec<JobId>> = rows.into_iter().map(|row| row.jobs).collect();
+    Rows { rows: if rows.len() < 2 { Vec::new() } else { rows }, paused }
 }

@@ -2,7 +2,7 @@
 //! gets more than its slots, every job ends once, and nothing is left on a host that is not told to end it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use tasuki_control::{Bytes, Exit, Kind, Order, Presence, Spread, State, User, Work};
+use tasuki_control::{Array, Bytes, Exit, Kind, Order, Presence, Sharing, Spread, State, Terms, User, Work};
 use tasuki_queue::{Action, Client, Queue};
 use tasuki_random::Random;
 use tasuki_testkit::replay::Replay;
@@ -23,6 +23,8 @@ struct World {
     slots: Vec<u32>,
     over: BTreeSet<u64>,
     now: u64,
+    /// Some jobs share slots or are urgent.
+    sharing: bool,
 }
 
 impl World {
@@ -30,7 +32,14 @@ impl World {
         let slots: Vec<u32> = (0..1 + random.below(4)).map(|_| 1 + random.below(3) as u32).collect();
         let named = slots.iter().enumerate().map(|(at, slots)| (format!("n{at}"), Some(*slots)));
         let hosts = slots.iter().map(|_| Host::default()).collect();
-        Self { queue: Queue::new(named), hosts, slots, over: BTreeSet::new(), now: 0 }
+        Self {
+            queue: Queue::new(named),
+            hosts,
+            slots,
+            over: BTreeSet::new(),
+            now: 0,
+            sharing: random.below(2) == 0,
+        }
     }
 
     fn act(&mut self) {
@@ -50,10 +59,18 @@ impl World {
         let total: u32 = self.slots.iter().sum();
         for (view, slots) in self.queue.host_views().iter().zip(&self.slots) {
             assert!(view.used <= *slots);
+            if self.sharing {
+                continue;
+            }
             let ranks = |job: &u64| self.queue.view(*job).map_or(0, |view| view.ranks);
             assert!(view.jobs.len() as u32 <= *slots, "{view:?}");
             assert!(view.jobs.len() < 2 || view.jobs.iter().all(|job| ranks(job) < total), "{view:?}");
         }
+    }
+
+    fn sharing(&self, random: &mut Random) -> Sharing {
+        let mut some = |most: u64| self.sharing && random.below(most) == 0;
+        Sharing { share: some(2), urgent: some(6), memory: some(3).then_some(1) }
     }
 
     fn obey(&mut self, at: usize) {
@@ -110,7 +127,8 @@ impl World {
             2 => {
                 let client = Client { host: at, session: random.below(4) };
                 // One user may not have more jobs that wait.
-                let _ = self.queue.submit(self.now, &user, work(random), client);
+                let terms = Terms { sharing: self.sharing(random), ..terms(random, self.now) };
+                let _ = self.queue.submit(self.now, &user, work(random), terms, client);
             }
             3 => drop(self.queue.cancel(self.now, &user, job)),
             4 => drop(self.queue.hold(self.now, &user, job)),
@@ -118,6 +136,9 @@ impl World {
             6 => self.queue.client_gone(self.now, Client { host: at, session: random.below(4) }),
             7..=10 => self.obey(at),
             _ => self.run(at, random),
+        }
+        if random.below(4) == 0 {
+            self.queue.handle_time(self.now);
         }
         self.act();
     }
@@ -137,6 +158,8 @@ impl World {
             }
         }
         for _ in 0..100_000 {
+            self.now += 1;
+            self.queue.handle_time(self.now);
             self.act();
             if self.queue.views(false).is_empty() {
                 break;
@@ -168,7 +191,27 @@ fn work(random: &mut Random) -> Work {
         spread: if random.below(2) == 0 { Spread::ByNode } else { Spread::BySlot },
         over_tasuki: false,
         attended: random.below(4) == 0,
-        sharing: Default::default(),
+    }
+}
+
+/// Terms of all kinds, of which some are refused.
+fn terms(random: &mut Random, now: u64) -> Terms {
+    let mut some = |most: u64| (random.below(4) == 0).then(|| 1 + random.below(most));
+    let array = some(5).map(|last| Array {
+        first: 0,
+        last: last as u32,
+        step: 1 + some(2).unwrap_or(0) as u32,
+        limit: some(3).map(|limit| limit as u32),
+    });
+    Terms {
+        name: None,
+        priority: -(some(3).unwrap_or(0) as i32),
+        timeout: some(50),
+        begin: some(60).map(|wait| now + wait),
+        after: some(20).into_iter().collect(),
+        after_any: some(20).into_iter().collect(),
+        array,
+        sharing: Sharing::default(),
     }
 }
 

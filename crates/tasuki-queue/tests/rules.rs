@@ -1,6 +1,6 @@
 //! The rules of the queue, one by one.
 
-use tasuki_control::{Bytes, Exit, Kind, Order, Presence, Spread, State, User, Work};
+use tasuki_control::{Bytes, Exit, Kind, Order, Presence, Spread, State, Terms, User, Work};
 use tasuki_queue::{Action, Client, Queue, Refusal, Saved};
 
 fn user(name: &str) -> User {
@@ -20,7 +20,6 @@ fn work(ranks: u32) -> Work {
         spread: Spread::ByNode,
         over_tasuki: false,
         attended: false,
-        sharing: Default::default(),
     }
 }
 
@@ -34,7 +33,7 @@ fn queue(hosts: usize) -> Queue {
 }
 
 fn submit(queue: &mut Queue, name: &str, ranks: u32) -> u64 {
-    queue.submit(1, &user(name), work(ranks), CLIENT).unwrap()
+    queue.submit(1, &user(name), work(ranks), Terms::default(), CLIENT).unwrap()
 }
 
 fn drain(queue: &mut Queue) -> Vec<Action> {
@@ -155,7 +154,7 @@ fn the_first_failure_of_an_mpi_ends_the_job_with_its_reason() {
 fn plain_commands_go_on_when_one_fails() {
     let mut queue = queue(2);
     let plain = Work { kind: Kind::Plain, ..work(2) };
-    let job = queue.submit(1, &user("anna"), plain, CLIENT).unwrap();
+    let job = queue.submit(1, &user("anna"), plain, Terms::default(), CLIENT).unwrap();
     drain(&mut queue);
     queue.rank_ended(2, 0, job, 0, Exit::Code(3));
     assert_eq!(drain(&mut queue), [], "the other one is not ended");
@@ -194,7 +193,7 @@ fn a_held_job_lets_others_pass_and_a_frozen_one_keeps_its_slots() {
 fn an_attended_job_ends_with_its_command() {
     let mut queue = queue(1);
     let attended = Work { attended: true, ..work(1) };
-    let job = queue.submit(1, &user("anna"), attended, CLIENT).unwrap();
+    let job = queue.submit(1, &user("anna"), attended, Terms::default(), CLIENT).unwrap();
     queue.client_gone(2, Client { host: 0, session: 2 });
     assert_eq!(state(&queue, job), State::Running);
     queue.client_gone(2, CLIENT);

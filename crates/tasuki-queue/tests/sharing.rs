@@ -2,12 +2,12 @@
 //! of one row, every job that runs is in a row, and nothing runs where an urgent job does.
 
 use std::collections::{BTreeMap, BTreeSet};
-use tasuki_control::{Bytes, Exit, JobId, Kind, Order, Sharing, Spread, State, User, Work};
+use tasuki_control::{Bytes, Exit, JobId, Kind, Order, Sharing, Spread, State, Terms, User, Work};
 use tasuki_queue::{Action, Client, Queue, Refusal, Rows};
 use tasuki_random::Random;
 use tasuki_testkit::replay::Replay;
 
-fn work(ranks: u32, sharing: Sharing) -> Work {
+fn work(ranks: u32) -> Work {
     Work {
         ranks,
         argv: vec![Bytes::from(&b"/bin/true"[..])],
@@ -20,8 +20,11 @@ fn work(ranks: u32, sharing: Sharing) -> Work {
         spread: Spread::ByNode,
         over_tasuki: false,
         attended: false,
-        sharing,
     }
+}
+
+fn terms(sharing: Sharing) -> Terms {
+    Terms { sharing, ..Terms::default() }
 }
 
 const SHARE: Sharing = Sharing { share: true, urgent: false, memory: None };
@@ -51,7 +54,7 @@ impl World {
 
     fn submit(&mut self, ranks: u32, sharing: Sharing) -> JobId {
         let root = User { name: "root".into(), is_root: true };
-        let job = self.queue.submit(1, &root, work(ranks, sharing), CLIENT).expect("is taken");
+        let job = self.queue.submit(1, &root, work(ranks), terms(sharing), CLIENT).expect("is taken");
         self.sharing.insert(job, sharing);
         self.act();
         job
@@ -61,7 +64,7 @@ impl World {
         while let Some(action) = self.queue.poll_action() {
             match action {
                 Action::Tell(_, Order::Start(start)) => {
-                    self.begun.insert(start.job, start.work.sharing);
+                    self.begun.insert(start.job, self.sharing[&start.job]);
                 }
                 Action::Over(job) => drop(self.begun.remove(&job)),
                 Action::Turns(rows) => self.rows = rows,
@@ -194,7 +197,32 @@ fn an_urgent_job_stops_those_on_its_hosts() {
     world.end(second);
     assert_eq!(world.rows, Rows::default());
     let anna = User { name: "anna".into(), is_root: false };
-    assert_eq!(world.queue.submit(1, &anna, work(1, URGENT), CLIENT), Err(Refusal::Urgent));
+    assert_eq!(world.queue.submit(1, &anna, work(1), terms(URGENT), CLIENT), Err(Refusal::Urgent));
+}
+
+#[test]
+fn time_that_a_job_stands_still_for_an_urgent_one_does_not_count() {
+    let mut world = World::new(&[1]);
+    let root = User { name: "root".into(), is_root: true };
+    let limited = Terms { timeout: Some(100), ..terms(SHARE) };
+    let job = world.queue.submit(0, &root, work(1), limited, CLIENT).expect("is taken");
+    world.sharing.insert(job, SHARE);
+    let urgent = world.submit(1, URGENT);
+    assert_eq!(world.rows.paused, [job]);
+    // Held and resumed in the meantime: it stands still all the same, and no second counts twice.
+    world.queue.hold(10, &root, job).expect("may be held");
+    world.queue.resume(20, &root, job).expect("may go on");
+    world.queue.handle_time(1000);
+    assert_eq!(world.queue.view(job).expect("it").state, State::Running);
+    world.queue.rank_ended(1001, 0, urgent, 0, Exit::Code(0));
+    world.queue.left(1001, 0, urgent);
+    world.act();
+    assert_eq!(world.queue.view(job).expect("it").held, 1000, "from 1 to 1001");
+    world.queue.handle_time(1099);
+    assert_eq!(world.queue.view(job).expect("it").exit, None);
+    world.queue.handle_time(1100);
+    let ends = |action| matches!(action, Action::Tell(0, Order::End { job: 1 }));
+    assert!(std::iter::from_fn(|| world.queue.poll_action()).any(ends), "it has run for 100 s");
 }
 
 #[test]
@@ -209,6 +237,6 @@ fn memory_admits() {
     let reason = world.queue.view(5).expect("it").reason.clone().unwrap_or_default();
     assert!(reason.contains("with the memory that it needs"), "{reason}");
     let root = User { name: "root".into(), is_root: true };
-    let refused = world.queue.submit(1, &root, work(2, gigabytes(5)), CLIENT);
+    let refused = world.queue.submit(1, &root, work(2), terms(gigabytes(5)), CLIENT);
     assert_eq!(refused, Err(Refusal::Memory { ranks: 2, memory: 5 << 30 }));
 }

@@ -65,6 +65,12 @@ impl Head {
         self.out.pop_front()
     }
 
+    /// Time has passed: jobs may have run too long, and others may begin.
+    pub fn handle_time(&mut self) {
+        self.queue.handle_time(now());
+        self.act();
+    }
+
     /// A host is gone, or of another version.
     pub fn host_lost(&mut self, host: HostIndex, presence: Presence) {
         self.followers.host_gone(host);
@@ -162,7 +168,7 @@ impl Head {
                 hosts: self.queue.host_views(),
             }),
             Request::Jobs { history } => Some(Reply::Jobs(self.queue.views(history))),
-            Request::Submit(work) => match self.queue.submit(now(), user, *work, client) {
+            Request::Submit { work, terms } => match self.queue.submit(now(), user, *work, *terms, client) {
                 Ok(job) => Some(Reply::Submitted(job)),
                 Err(refusal) => Some(Reply::Refused(refusal.to_string())),
             },

@@ -89,3 +89,66 @@ fn read(folder: &Path) -> Option<Saved> {
     let work = fs::read(folder.join("work")).ok().and_then(|bytes| postcard::from_bytes(&bytes).ok());
     Some(Saved { view, work })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tasuki_control::{Array, Sharing, Task, Terms};
+
+    /// What an earlier version wrote, which knew nothing of terms and tasks.
+    const OLD: &str = r#"{ "id": 7, "state": "waiting", "user": "anna", "ranks": 2, "command": "/bin/true",
+        "mpi": "mpich-5.0", "parts": [], "submitted": 1795676400, "begun": null, "ended": null, "exit": null,
+        "reason": "waits for job 6" }"#;
+
+    fn journal() -> (tempfile::TempDir, Journal) {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::open(folder.path()).unwrap();
+        (folder, journal)
+    }
+
+    #[test]
+    fn jobs_of_an_earlier_version_are_read() {
+        let (_folder, journal) = journal();
+        fs::create_dir(journal.of(7)).unwrap();
+        fs::write(journal.of(7).join("job.json"), OLD).unwrap();
+        let all = journal.load();
+        assert_eq!((all.len(), all[0].view.id, all[0].view.task), (1, 7, None));
+        assert_eq!(all[0].view.terms, Terms::default());
+        // One that knew terms, and nothing of jobs that share slots.
+        let terms = r#""terms": { "name": "night", "priority": -1, "timeout": null, "begin": null, "after": [],
+            "after_any": [], "array": null }, "reason""#;
+        fs::write(journal.of(7).join("job.json"), OLD.replace(r#""reason""#, terms)).unwrap();
+        let expected = Terms { name: Some("night".into()), priority: -1, ..Terms::default() };
+        assert_eq!(journal.load()[0].view.terms, expected);
+    }
+
+    #[test]
+    fn the_length_of_a_slice_is_kept() {
+        let (_folder, journal) = journal();
+        assert_eq!(journal.slice(), None);
+        journal.save_slice(50_000_000).unwrap();
+        assert_eq!((journal.slice(), journal.load().len()), (Some(50_000_000), 0));
+    }
+
+    #[test]
+    fn what_a_user_wants_of_the_queue_is_kept() {
+        let (_folder, journal) = journal();
+        let mut view: JobView = serde_json::from_str(OLD).unwrap();
+        view.terms = Terms {
+            name: Some("a \"name\"".into()),
+            priority: -3,
+            timeout: Some(600),
+            begin: Some(1_795_755_600),
+            after: vec![1, 2],
+            after_any: vec![3],
+            array: Some(Array { first: 0, last: 9, step: 2, limit: Some(4) }),
+            sharing: Sharing { share: true, urgent: false, memory: Some(1 << 31) },
+        };
+        view.task = Some(Task { array: 5, index: 6 });
+        view.held = 17;
+        journal.save(&view, None).unwrap();
+        let all = journal.load();
+        assert_eq!(all.len(), 1);
+        assert_eq!(all[0].view, view);
+    }
+}

@@ -33,4 +33,4 @@ pub use daemon::run;
 pub use error::RuntimeError;
 pub use note::DaemonNote;
 pub use sessions::SOCKET;
-pub use start::{StartError, UNIT, end_local, note, remove_local, start_again, start_all, start_local};
+pub use start::{StartError, end_local, note, remove_local, start_again, start_all, start_local};

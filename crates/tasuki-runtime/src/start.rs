@@ -10,10 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tasuki_fleet::{Answer, Fleet, HostError, Task};
-use tasuki_host::daemon;
-
-/// The unit by which systemd starts the daemon.
-pub const UNIT: &str = "tasukid.service";
+use tasuki_host::{RUNTIME_UNIT, daemon};
 
 /// How long a host may take to start or end its daemon.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -40,7 +37,7 @@ pub fn start_again(folder: &Path) -> Result<(), RuntimeError> {
     end_local()?;
     let folder = folder.to_string_lossy();
     let argv = ["daemon", "--background", "--state-dir", &folder];
-    Ok(daemon::start(UNIT, &argv, Stdio::null())?)
+    Ok(daemon::start(RUNTIME_UNIT, &argv, Stdio::null())?)
 }
 
 /// Ends the daemon of this host, and with it what its jobs have here. Returns false if none ran.
@@ -48,7 +45,7 @@ pub fn start_again(folder: &Path) -> Result<(), RuntimeError> {
 /// # Errors
 /// If it does not end.
 pub fn end_local() -> Result<bool, RuntimeError> {
-    daemon::systemctl("stop", UNIT);
+    daemon::systemctl("stop", RUNTIME_UNIT);
     Ok(tasuki_watch::end::<DaemonNote>()?)
 }
 

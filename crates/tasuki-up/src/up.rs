@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 use tasuki_apply::{ApplyOptions, HostOptions, HostStatus, Step, apply_all, status_all};
-use tasuki_check::{Agents, CheckError, Checker, Options, expected_cluster};
+use tasuki_check::{Agents, CheckError, Checker, Options, add_firewalls, expected_cluster};
 use tasuki_fleet::Fleet;
 use tasuki_host::{Mode, Report};
 
@@ -143,7 +143,7 @@ impl<'a> Up<'a> {
         apply_all(self.fleet, self.host_options, self.options, mode, &progress)
     }
 
-    /// Every cable and every host: the first stage of a check.
+    /// Every cable and every host: the first stage of a check, and whether firewalls let hosts talk.
     fn check(&self) -> Result<tasuki_check::Report, CheckError> {
         let cluster = expected_cluster(self.fleet)?;
         let options = Options {
@@ -157,7 +157,10 @@ impl<'a> Up<'a> {
         };
         let options = options.for_fleet(self.fleet);
         let mut progress = |done: f64, what: &str| self.voice.checking(done, what);
-        Ok(Checker::new(&cluster, Agents::start(self.fleet), options, &mut progress)?.run())
+        let mut report = Checker::new(&cluster, Agents::start(self.fleet), options, &mut progress)?.run();
+        self.voice.checking(0.95, "firewalls");
+        add_firewalls(self.fleet, &mut report)?;
+        Ok(report)
     }
 }
 

@@ -160,7 +160,8 @@ pub fn table(report: &NasReport, note: &str) -> String {
 fn row(record: &NasRecord) -> Vec<Cell> {
     let figure = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
     let or_dash = |text: Option<String>| text.unwrap_or("-".into());
-    let against = record.against.as_ref().map(ToString::to_string);
+    // Where (a) is not measured, the first network is another.
+    let against = record.against.as_ref().filter(|it| it.network == SWITCH).map(ToString::to_string);
     let step = record.step.as_ref().map(|it| {
         let of = it.network.split(' ').next().unwrap_or_default();
         format!("{of} {it}")

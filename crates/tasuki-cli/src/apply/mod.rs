@@ -141,6 +141,7 @@ fn apply_options(arguments: &ApplyArgs) -> ApplyOptions {
         stop_forwarding: arguments.stop_forwarding,
         no_watch: arguments.no_watch,
         watch_by_unit: arguments.watch_by_unit,
+        runtime: arguments.runtime || arguments.runtime_unit,
         unit: match (arguments.persist, arguments.no_persist) {
             (true, _) => UnitWish::Install(arguments.unit_dir.clone()),
             (_, true) => UnitWish::Remove,

@@ -87,9 +87,13 @@ pub struct ApplyArgs {
     #[arg(long)]
     pub no_watch: bool,
     /// Start the resident runtime on all hosts, for `tasuki submit` and `tasuki run --resident`: every host
-    /// gets a key, over ssh, by which the hosts of this cluster know each other
+    /// gets a key, over ssh, by which the hosts of this cluster know each other. With --persist also at every
+    /// start of the machines
     #[arg(long, conflicts_with_all = ["local", "host", "dry_run"])]
     pub runtime: bool,
+    /// Told to hosts whose daemons `--runtime` starts: a unit that is there starts them, too
+    #[arg(long, hide = true)]
+    pub runtime_unit: bool,
     /// Told by the unit that `tasuki watch` has one of its own
     #[arg(long, hide = true)]
     pub watch_by_unit: bool,

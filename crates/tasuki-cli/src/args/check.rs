@@ -38,7 +38,7 @@ pub struct CheckArgs {
     )]
     pub stages: Vec<u8>,
     /// Time of stage 3, as 90s, 10m, 24h
-    #[arg(long, default_value = "30s", value_parser = duration)]
+    #[arg(long, default_value = "30s", value_parser = super::time::duration)]
     pub time: std::time::Duration,
     /// Seed of everything random [default: chosen and told]
     #[arg(long)]
@@ -63,37 +63,4 @@ pub struct CheckArgs {
     /// How other hosts are reached
     #[command(flatten)]
     pub remote: RemoteArgs,
-}
-
-pub fn duration(text: &str) -> Result<std::time::Duration, String> {
-    let wrong = || format!("{text:?} is no time; write it as 90s, 10m or 24h");
-    let (number, scale) = match text.char_indices().last() {
-        Some((at, 's')) => (&text[..at], 1.0),
-        Some((at, 'm')) => (&text[..at], 60.0),
-        Some((at, 'h')) => (&text[..at], 3600.0),
-        _ => (text, 1.0),
-    };
-    let seconds = number.trim().parse::<f64>().map_err(|_| wrong())? * scale;
-    if (0.1..=1e7).contains(&seconds) {
-        Ok(std::time::Duration::from_secs_f64(seconds))
-    } else {
-        Err(wrong())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::duration;
-    use std::time::Duration;
-
-    #[test]
-    fn reads_times() {
-        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("24h"), Ok(Duration::from_secs(86_400)));
-        assert_eq!(duration("7"), Ok(Duration::from_secs(7)));
-        for bad in ["", "h", "-1s", "0", "1d", "1e99h", "NaN"] {
-            assert!(duration(bad).is_err(), "{bad}");
-        }
-    }
 }

@@ -43,10 +43,10 @@ pub struct DiscoverArgs {
     #[arg(long, default_value = "discovered", value_parser = cluster_name)]
     pub name: String,
     /// How long NICs say hello and listen, as 2s. Switches send LLDP every 30 s
-    #[arg(long, default_value = "1s", value_parser = super::check::duration)]
+    #[arg(long, default_value = "1s", value_parser = super::time::duration)]
     pub time: Duration,
     /// How long hosts may take to answer
-    #[arg(long, default_value = "30s", value_parser = super::check::duration)]
+    #[arg(long, default_value = "30s", value_parser = super::time::duration)]
     pub wait: Duration,
     /// NICs that take part although they would be left alone
     #[arg(long, value_name = "[HOST:]NIC", value_delimiter = ',')]

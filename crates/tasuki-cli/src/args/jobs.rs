@@ -3,6 +3,7 @@
 use super::{
     run::ProgramArgs,
     sharing::{SharingArgs, slice},
+    terms::{JobName, TermsArgs},
 };
 use clap::Args;
 use std::{path::PathBuf, time::Duration};
@@ -14,6 +15,10 @@ use std::{path::PathBuf, time::Duration};
   tasuki submit -n 4 hostname                      # programs without MPI, too
   tasuki jobs                                      # which jobs wait and run, and why they wait
   tasuki attach 7                                  # the output of job 7, and its exit code
+  tasuki submit -n 2 --timeout 10m ./short         # may begin before longer jobs that wait
+  tasuki submit -n 1 --array 0-99%4 ./one          # 100 times, by TASUKI_ARRAY_INDEX, 4 at a time
+  tasuki submit -n 4 --after 7,8 ./collect         # when jobs 7 and 8 have ended well
+  tasuki submit -n 8 --begin 18:30 --name night ./a.out
 
 The job begins as soon as it is its turn and its slots are free, with this shell's environment, working
 directory, limits and umask. It outlives this terminal. See docs/guide/jobs.md.")]
@@ -22,6 +27,8 @@ pub struct SubmitArgs {
     pub program: ProgramArgs,
     #[command(flatten)]
     pub sharing: SharingArgs,
+    #[command(flatten)]
+    pub terms: TermsArgs,
 }
 
 /// Options of commands about jobs.
@@ -30,7 +37,7 @@ pub struct JobsArgs {
     /// The jobs of this lab; none: of this host's cluster, or of the only lab that is up
     #[arg(long)]
     pub lab: Option<String>,
-    /// Also jobs that are over
+    /// Also jobs that are over, with start, end, time taken and exit code
     #[arg(long)]
     pub history: bool,
     /// Print JSON
@@ -39,6 +46,9 @@ pub struct JobsArgs {
     /// Change how long jobs that share slots run in turn, from 1ms to 60s; at first it is 100ms. For root
     #[arg(long, value_parser = slice, conflicts_with_all = ["history", "json"])]
     pub slice: Option<Duration>,
+    /// Print CSV, a line for each job
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
 }
 
 /// Options of `tasuki attach`.
@@ -48,8 +58,8 @@ pub struct JobsArgs {
 the job's exit code. Ctrl-C leaves the job alone."
 )]
 pub struct AttachArgs {
-    /// The job's number
-    pub job: u64,
+    /// The job's number; 7_3 for task 3 of array 7
+    pub job: JobName,
     /// The job of this lab; none: of this host's cluster, or of the only lab that is up
     #[arg(long)]
     pub lab: Option<String>,
@@ -61,9 +71,9 @@ pub struct AttachArgs {
 /// Options of commands that change jobs.
 #[derive(Debug, Args)]
 pub struct ChangeArgs {
-    /// Numbers of the jobs
+    /// Numbers of the jobs. That of an array means all its tasks; 7_3 is task 3 of array 7
     #[arg(required = true)]
-    pub jobs: Vec<u64>,
+    pub jobs: Vec<JobName>,
     /// Jobs of this lab; none: of this host's cluster, or of the only lab that is up
     #[arg(long)]
     pub lab: Option<String>,

@@ -24,7 +24,9 @@ mod simulate;
 mod source;
 mod stats;
 mod stripe;
+mod terms;
 mod testbed;
+mod time;
 mod topo;
 mod topo_tables;
 mod tune;
@@ -48,10 +50,10 @@ pub use self::rate::rate;
 pub use self::receivers::ReceiversArgs;
 pub use self::remote::RemoteArgs;
 pub use self::run::{EnvArgs, ProgramArgs, RunArgs};
-pub use self::sharing::SharingArgs;
 pub use self::simulate::{Rhinet2Args, SimulateArgs};
 pub use self::stats::{DoctorArgs, StatsArgs};
 pub use self::stripe::{BenchCross, BenchStripe};
+pub use self::terms::JobName;
 pub use self::testbed::{HostSource, Results};
 pub use self::topo::{Best, MeasureArgs, PlanArgs, RouteArgs, TopoCommand};
 pub use self::topo_tables::{CompareArgs, ShowArgs, VerifyArgs};
@@ -119,12 +121,14 @@ pub enum Command {
     /// The receive-interrupt delay of NICs: show it, set it, or have it follow the load
     #[command(subcommand)]
     Tune(TuneCommand),
-    /// Prove the cables and the hosts, and name the part at fault: cable, NIC, switch port, host setting,
-    /// memory
+    /// Prove cables and hosts, and name the part at fault: cable, NIC, switch port, host setting, memory
     Check(CheckArgs),
     /// What runs on every host while a check is made
     #[command(hide = true)]
     CheckAgent,
+    /// What runs on every host while is tried what gets through between them
+    #[command(hide = true)]
+    FirewallAgent,
     /// Find out how hosts are cabled, and write the cluster file
     Discover(Box<DiscoverArgs>),
     /// What runs on every host while cables are discovered
@@ -255,46 +259,4 @@ pub enum Command {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::{Arg, Command as Clap, CommandFactory, builder::OsStr};
-
-    /// Whether an argument accepts a value, by a command that has no other argument.
-    fn accepts(argument: &Arg, value: &OsStr) -> bool {
-        let mut alone = Arg::new("alone").value_parser(argument.get_value_parser().clone()).long("alone");
-        alone = alone.action(argument.get_action().clone()).allow_hyphen_values(true);
-        if let Some(delimiter) = argument.get_value_delimiter() {
-            alone = alone.value_delimiter(delimiter);
-        }
-        let argv = ["test".into(), "--alone".into(), value.to_os_string()];
-        Clap::new("test").arg(alone).try_get_matches_from(argv).is_ok()
-    }
-
-    /// The defaults of a command, and of those below it, that `--help` shows and that are refused as
-    /// arguments; and the number of all defaults.
-    fn refused(command: &Clap, all: &mut usize) -> Vec<String> {
-        let mut refused = Vec::new();
-        for argument in command.get_arguments().filter(|argument| argument.get_action().takes_values()) {
-            for value in argument.get_default_values() {
-                *all += 1;
-                if !accepts(argument, value) {
-                    refused.push(format!("{} {}: {value:?}", command.get_name(), argument.get_id()));
-                }
-            }
-        }
-        refused.extend(command.get_subcommands().flat_map(|below| self::refused(below, all)));
-        refused
-    }
-
-    #[test]
-    fn every_default_that_help_shows_is_accepted_as_an_argument() {
-        let mut all = 0;
-        assert_eq!(refused(&Tasuki::command(), &mut all), [""; 0]);
-        assert!(all > 50, "only {all} defaults were found");
-    }
-
-    #[test]
-    fn the_command_line_is_well_formed() {
-        Tasuki::command().debug_assert();
-    }
-}
+mod tests;

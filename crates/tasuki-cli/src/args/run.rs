@@ -3,7 +3,7 @@
 use super::{overwrite::Overwrite, sharing::SharingArgs};
 use crate::transport::Wanted;
 use clap::{Args, ValueEnum};
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 use tasuki_launch::Placement;
 
 /// Which hosts are filled first.
@@ -43,6 +43,9 @@ pub struct RunArgs {
     /// With --resident: begin every line with the rank that wrote it
     #[arg(long, requires = "resident")]
     pub label: bool,
+    /// With --resident: end the job when it has run so long: 90s, 10m, 24h
+    #[arg(long, requires = "resident", value_name = "DURATION", value_parser = super::time::duration)]
+    pub timeout: Option<Duration>,
     /// Send the program, and libraries of it that hosts lack, to all hosts over the rails. Ranks run in a
     /// folder made for the job, which is removed when it ends
     #[arg(long, conflicts_with = "dry_run")]

@@ -5,9 +5,12 @@ use super::{
     testbed::{LabsOnly, Results},
 };
 use crate::transport::Wanted;
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, builder::PossibleValuesParser};
 use tasuki_bench::{
-    lab::stripe::{self, StripeOptions},
+    lab::{
+        cross::NETWORKS,
+        stripe::{self, StripeOptions},
+    },
     nas::{Class, Kernel},
     stripe::{Cabling, Spreading},
 };
@@ -60,6 +63,7 @@ Examples:
   tasuki bench cross --rate 1G --repetitions 6 --output results
   tasuki bench cross --rate 100M --kernel is,ep,cg,mg,lu --class S,W   # four hosts
   tasuki bench cross --rate 100M --kernel is,cg --class A --hosts 2    # (d) as the paper
+  tasuki bench cross --rate 100M --kernel cg --network a,b             # only what (b) gains
   tasuki bench cross --rate 100M --kernel hpcc --class S               # all of HPCC's figures in which \
   messages have a part
   tasuki bench cross --rate 100M --kernel is --transport tcp,tasuki    # Tasuki beside TCP";
@@ -181,6 +185,11 @@ pub struct BenchCross {
     /// linpack, hpcc
     #[arg(long, value_delimiter = ',', conflicts_with_all = ["bytes", "seconds"])]
     pub kernel: Vec<Kernel>,
+    /// Only these networks for the programs; (a) and the step before are compared with where they are
+    /// measured
+    #[arg(long, value_delimiter = ',', requires = "kernel",
+          value_parser = PossibleValuesParser::new(NETWORKS.map(|(short, _)| short)))]
+    pub network: Vec<String>,
     /// Sizes of the programs: S, W, A or B; for Himeno XS, S, M or L
     #[arg(long, value_delimiter = ',', default_values = ["W"], requires = "kernel")]
     pub class: Vec<Class>,
@@ -227,6 +236,8 @@ mod tests {
         for (words, said) in [
             ("--class S", "--kernel"),
             ("--hosts 2", "--kernel"),
+            ("--network a", "--kernel"),
+            ("--kernel is --network e", "possible values: a, b, b-control"),
             ("--kernel is --bytes 64", "cannot be used with"),
             ("--kernel bt", "there is no NAS kernel 'bt'"),
         ] {

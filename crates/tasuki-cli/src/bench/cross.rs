@@ -44,6 +44,7 @@ fn run_kernels(arguments: &BenchCross) -> Result<ExitCode, Failure> {
         delay_us: arguments.delay,
         mtu: arguments.mtu,
         hosts: arguments.hosts,
+        networks: arguments.network.clone(),
         classes: arguments.class.clone(),
         repetitions: arguments.repetitions,
         limit: Duration::from_secs(arguments.limit),

@@ -31,7 +31,7 @@ fn over(view: &JobView) -> ExitCode {
     let reason = view.reason.as_deref().unwrap_or_default();
     match view.state {
         State::Done => {}
-        state => eprintln!("tasuki: job {} {}: {reason}", view.id, state.name()),
+        state => eprintln!("tasuki: job {} {}: {reason}", view.label(), state.name()),
     }
     let code = view.exit.unwrap_or(1);
     // A code of more than eight bits must not look like success.

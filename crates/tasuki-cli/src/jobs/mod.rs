@@ -2,6 +2,7 @@
 //! host, or of the first host of a lab.
 
 mod follow;
+mod history;
 mod lab;
 mod show;
 mod submit;
@@ -9,12 +10,12 @@ mod submit;
 pub use submit::{run, submit};
 
 use crate::{
-    args::{AttachArgs, ChangeArgs, HostsListArgs, JobsArgs},
+    args::{AttachArgs, ChangeArgs, HostsListArgs, JobName, JobsArgs},
     failure::Failure,
 };
 use lab::in_lab;
 use std::process::ExitCode;
-use tasuki_control::{JobId, Reply, Request};
+use tasuki_control::{JobId, Reply, Request, Task};
 use tasuki_runtime::Client;
 
 /// What daemons and commands of this build call their version.
@@ -29,6 +30,20 @@ fn odd(reply: &Reply) -> Failure {
     Failure::new(format!("the tasukid of this host answered oddly: {reply:?}"))
 }
 
+/// The number of a job that a user names; only tasks of arrays have to be looked for.
+fn number(client: &mut Client, name: JobName) -> Result<JobId, Failure> {
+    let Some(index) = name.index else { return Ok(name.number) };
+    let jobs = match client.ask(&Request::Jobs { history: true })? {
+        Reply::Jobs(jobs) => jobs,
+        other => return Err(odd(&other)),
+    };
+    let task = Some(Task { array: name.number, index });
+    let found = jobs.iter().find(|job| job.task == task).map(|job| job.id);
+    found.ok_or_else(|| {
+        Failure::new(format!("there is no task {name} that has begun; `tasuki jobs --history` lists all"))
+    })
+}
+
 /// Lists jobs.
 pub fn jobs(arguments: &JobsArgs) -> Result<ExitCode, Failure> {
     if let Some(code) = in_lab(arguments.lab.as_deref(), &[])? {
@@ -41,7 +56,16 @@ pub fn jobs(arguments: &JobsArgs) -> Result<ExitCode, Failure> {
         };
     }
     match connect()?.ask(&Request::Jobs { history: arguments.history })? {
-        Reply::Jobs(jobs) => show::jobs(&jobs, arguments.json)?,
+        Reply::Jobs(jobs) if arguments.json => show::json(&jobs)?,
+        Reply::Jobs(jobs) if arguments.csv => history::csv(&jobs)?,
+        Reply::Jobs(jobs) if jobs.is_empty() && arguments.history => {
+            eprintln!("tasuki: no job was submitted yet")
+        }
+        Reply::Jobs(jobs) if jobs.is_empty() => {
+            eprintln!("tasuki: no jobs; `tasuki jobs --history` lists those that are over");
+        }
+        Reply::Jobs(jobs) if arguments.history => history::show(&jobs),
+        Reply::Jobs(jobs) => show::jobs(&jobs),
         other => return Err(odd(&other)),
     }
     Ok(ExitCode::SUCCESS)
@@ -53,7 +77,7 @@ pub fn hosts(arguments: &HostsListArgs) -> Result<ExitCode, Failure> {
         return Ok(code);
     }
     match connect()?.ask(&Request::Hosts)? {
-        Reply::Hosts { head, hosts, .. } => show::hosts(&head, &hosts, arguments.json),
+        Reply::Hosts { head, hosts, .. } => show::all_hosts(&head, &hosts, arguments.json),
         other => Err(odd(&other)),
     }
 }
@@ -63,7 +87,9 @@ pub fn attach(arguments: &AttachArgs) -> Result<ExitCode, Failure> {
     if let Some(code) = in_lab(arguments.lab.as_deref(), &[])? {
         return Ok(code);
     }
-    follow::follow(&mut connect()?, arguments.job, arguments.label)
+    let mut client = connect()?;
+    let job = number(&mut client, arguments.job)?;
+    follow::follow(&mut client, job, arguments.label)
 }
 
 /// Ends jobs.
@@ -89,7 +115,8 @@ fn change(arguments: &ChangeArgs, request: impl Fn(JobId) -> Request) -> Result<
     let mut client = connect()?;
     let mut refused = Vec::new();
     for job in &arguments.jobs {
-        match client.ask(&request(*job)) {
+        let job = number(&mut client, *job)?;
+        match client.ask(&request(job)) {
             Ok(Reply::Done) => {}
             Ok(other) => return Err(odd(&other)),
             Err(tasuki_runtime::RuntimeError::Refused(why)) => refused.push(why),

@@ -1,47 +1,82 @@
 //! Jobs and hosts as tables and as JSON.
 
+use super::history::local;
 use crate::{
     failure::Failure,
     terminal::{print_json, table},
 };
+use serde::Serialize;
 use std::{process::ExitCode, time::SystemTime};
-use tasuki_control::{HostView, JobView, Presence};
+use tasuki_control::{HostView, JobView, Presence, State};
 
 /// Characters of a command that a table shows.
 const COMMAND_MAX: usize = 48;
 
-/// Prints jobs.
-pub fn jobs(jobs: &[JobView], json: bool) -> Result<(), Failure> {
-    if json {
-        return print_json(&jobs);
-    }
-    if jobs.is_empty() {
-        eprintln!("tasuki: no jobs; `tasuki jobs --history` lists those that are over");
-        return Ok(());
-    }
+/// A job in JSON: what the queue knows, and what follows from it.
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    job: &'a JobView,
+    label: String,
+    elapsed: Option<u64>,
+}
+
+/// Prints jobs as JSON.
+pub fn json(jobs: &[JobView]) -> Result<(), Failure> {
+    let shown = |job| Shown { job, label: job.label(), elapsed: elapsed(job) };
+    print_json(&jobs.iter().map(shown).collect::<Vec<_>>())
+}
+
+/// Prints jobs that are not over.
+pub fn jobs(jobs: &[JobView]) {
     let mut rows = table(["job", "state", "user", "ranks", "hosts", "time", "command", "why"]);
     for job in jobs {
-        let hosts: Vec<&str> = job.parts.iter().map(|part| part.host.as_str()).collect();
         rows.add_row([
-            job.id.to_string(),
+            job.label(),
             job.state.name().into(),
             job.user.clone(),
             job.ranks.to_string(),
-            if hosts.is_empty() { "-".into() } else { hosts.join(" ") },
-            duration(job),
-            job.command.chars().take(COMMAND_MAX).collect(),
-            job.reason.clone().unwrap_or_default(),
+            hosts(job),
+            elapsed(job).map_or_else(|| "-".into(), span),
+            command(job),
+            why(job),
         ]);
     }
     println!("{rows}");
-    Ok(())
 }
 
-/// How long a job has run, or ran.
-fn duration(job: &JobView) -> String {
-    let now = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let Some(begun) = job.begun else { return "-".into() };
-    let seconds = job.ended.unwrap_or_else(now).saturating_sub(begun);
+/// Why a job waits, with the time that it waits for.
+fn why(job: &JobView) -> String {
+    let reason = job.reason.clone().unwrap_or_default();
+    match job.terms.begin.filter(|begin| job.state == State::Waiting && *begin > now()) {
+        Some(begin) => format!("{reason}: {}", local(begin, "%Y-%m-%d %H:%M:%S")),
+        None => reason,
+    }
+}
+
+/// The hosts of a job, as a table shows them.
+pub fn hosts(job: &JobView) -> String {
+    let hosts: Vec<&str> = job.parts.iter().map(|part| part.host.as_str()).collect();
+    if hosts.is_empty() { "-".into() } else { hosts.join(" ") }
+}
+
+/// The name of a job, or else its command, as a table shows it.
+pub fn command(job: &JobView) -> String {
+    job.terms.name.as_ref().unwrap_or(&job.command).chars().take(COMMAND_MAX).collect()
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// How many seconds a job has run, or ran.
+pub fn elapsed(job: &JobView) -> Option<u64> {
+    Some(job.ended.unwrap_or_else(now).saturating_sub(job.begun?))
+}
+
+/// A number of seconds, as a table shows it.
+pub fn span(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds} s"),
         60..3600 => format!("{}:{:02}", seconds / 60, seconds % 60),
@@ -50,7 +85,7 @@ fn duration(job: &JobView) -> String {
 }
 
 /// Prints hosts. The exit code is 0 if all take part.
-pub fn hosts(head: &str, hosts: &[HostView], json: bool) -> Result<ExitCode, Failure> {
+pub fn all_hosts(head: &str, hosts: &[HostView], json: bool) -> Result<ExitCode, Failure> {
     let is_well = hosts.iter().all(|host| host.presence == Presence::Up);
     let code = if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if json {

@@ -1,8 +1,8 @@
 //! `tasuki submit`, and `tasuki run --resident`.
 
-use super::{connect, follow::follow, lab::in_lab, odd};
+use super::{connect, follow::follow, lab::in_lab, number, odd};
 use crate::{
-    args::{ProgramArgs, SharingArgs, SubmitArgs},
+    args::{JobName, ProgramArgs, RunArgs, SubmitArgs},
     failure::Failure,
 };
 use signal_hook::{
@@ -13,8 +13,9 @@ use std::{
     io::{self, Read},
     process::ExitCode,
     thread,
+    time::Duration,
 };
-use tasuki_control::{Bytes, INPUT_MAX, JobId, Reply, Request, Work};
+use tasuki_control::{Bytes, INPUT_MAX, JobId, Reply, Request, Terms, Work};
 use tasuki_job::{Prepared, Resident, WorkRequest};
 use tasuki_runtime::Client;
 
@@ -25,21 +26,24 @@ pub fn submit(arguments: &SubmitArgs) -> Result<ExitCode, Failure> {
         return Ok(code);
     }
     let mut client = connect()?;
-    let work = work(&mut client, program, &arguments.sharing, false)?;
-    println!("{}", number(&mut client, work)?);
+    let terms = terms(&mut client, arguments)?;
+    let work = work(&mut client, program, false)?;
+    println!("{}", submitted(&mut client, work, terms)?);
     Ok(ExitCode::SUCCESS)
 }
 
 /// Runs a job as if its ranks were this process's children: with its input, signals and exit code.
-pub fn run(program: &ProgramArgs, sharing: &SharingArgs, label: bool) -> Result<ExitCode, Failure> {
+pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
+    let program = &arguments.program;
     if let Some(code) = in_lab(program.lab.as_deref(), &program.program)? {
         return Ok(code);
     }
     // Signals are caught from before the start, so that none is lost.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let mut client = connect()?;
-    let work = work(&mut client, program, sharing, true)?;
-    let job = number(&mut client, work)?;
+    let work = work(&mut client, program, true)?;
+    let (timeout, sharing) = (arguments.timeout.map(seconds), arguments.sharing.sharing());
+    let job = submitted(&mut client, work, Terms { timeout, sharing, ..Terms::default() })?;
     // The daemon ends the job when this connection ends, so it lasts as long as this process.
     thread::spawn(move || feed(client, job));
     let mut canceller = connect()?;
@@ -51,7 +55,7 @@ pub fn run(program: &ProgramArgs, sharing: &SharingArgs, label: bool) -> Result<
             }
         }
     });
-    follow(&mut connect()?, job, label)
+    follow(&mut connect()?, job, arguments.label)
 }
 
 /// Passes standard input on to rank 0.
@@ -71,19 +75,37 @@ fn feed(mut client: Client, job: JobId) {
     }
 }
 
-fn number(client: &mut Client, work: Work) -> Result<JobId, Failure> {
-    match client.ask(&Request::Submit(Box::new(work)))? {
+/// Whole seconds, of which a part counts as one.
+fn seconds(duration: Duration) -> u64 {
+    duration.as_secs_f64().ceil() as u64
+}
+
+/// What the queue is told of a user's wishes.
+fn terms(client: &mut Client, arguments: &SubmitArgs) -> Result<Terms, Failure> {
+    let SubmitArgs { terms: arguments, sharing, .. } = arguments;
+    let mut numbers = |names: &[JobName]| {
+        names.iter().map(|name| number(client, *name)).collect::<Result<Vec<JobId>, Failure>>()
+    };
+    Ok(Terms {
+        name: arguments.name.clone(),
+        priority: arguments.priority,
+        timeout: arguments.timeout.map(seconds),
+        begin: arguments.begin,
+        after: numbers(&arguments.after)?,
+        after_any: numbers(&arguments.after_any)?,
+        array: arguments.array,
+        sharing: sharing.sharing(),
+    })
+}
+
+fn submitted(client: &mut Client, work: Work, terms: Terms) -> Result<JobId, Failure> {
+    match client.ask(&Request::Submit { work: Box::new(work), terms: Box::new(terms) })? {
         Reply::Submitted(job) => Ok(job),
         other => Err(odd(&other)),
     }
 }
 
-fn work(
-    client: &mut Client,
-    program: &ProgramArgs,
-    sharing: &SharingArgs,
-    attended: bool,
-) -> Result<Work, Failure> {
+fn work(client: &mut Client, program: &ProgramArgs, attended: bool) -> Result<Work, Failure> {
     let resident = match client.ask(&Request::Hosts)? {
         Reply::Hosts { lab, authenticate, hosts, .. } => Resident { lab, authenticate, hosts },
         other => return Err(odd(&other)),
@@ -97,7 +119,6 @@ fn work(
         exports: &program.export,
         folder: std::env::current_dir()?,
         attended,
-        sharing: sharing.sharing(),
     };
     let Prepared { work, notes } = request.prepare(&resident)?;
     notes.iter().for_each(|note| eprintln!("tasuki: {note}"));

@@ -61,17 +61,27 @@ fn commands(paper: Paper, quick: bool) -> Vec<String> {
 /// Simulates and measures.
 fn find(paper: Paper, data: &Data, arguments: &PaperArgs) -> Result<Findings, Failure> {
     let bar = progress_bar(paper.simulations()).with_prefix(paper.name());
+    let mut begun = 0;
     let simulated = paper.simulate(data, arguments.quick, |what| {
+        bar.set_position(begun);
         bar.set_message(what.to_owned());
-        bar.inc(1);
+        begun += 1;
     });
     bar.finish_and_clear();
     let mut found = simulated?;
     if !arguments.no_labs {
         found.extend(stages::measure(paper, arguments)?);
+        if arguments.quick && !paper.stages(true).is_empty() {
+            found.notes.push(MEASURED_ONCE.into());
+        }
     }
     Ok(found)
 }
+
+/// Below what --quick measured.
+const MEASURED_ONCE: &str = "--quick: each figure of a measurement is of one repetition, so that its \
+                             verdict can turn from one run to the next; without it there are six, with \
+                             their range.";
 
 fn write_data(arguments: &PaperData) -> Result<(), Failure> {
     let folder = &arguments.folder;

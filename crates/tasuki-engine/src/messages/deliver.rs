@@ -35,7 +35,9 @@ impl Messages {
         }
         match self.layer.handle_frame(from, frame) {
             Ok(placement) => self.place(placement, payload),
-            Err(tasuki_msg::FrameError::PeerGone(_)) => {}
+            // The first frame of a message comes twice if its sender could not know whether a stream that is
+            // over had delivered it.
+            Err(FrameError::PeerGone(_) | FrameError::DuplicateStart(_)) => {}
             Err(error) => self.accuse(from.into(), &error.to_string()),
         }
     }

@@ -13,4 +13,5 @@ mod operations;
 #[path = "../common/plain.rs"]
 mod plain;
 mod remote;
+mod sockets;
 mod streams;

@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 
 use tasuki_engine::{Completion, Endpoint, Framing, Options, StreamCounters};
 
-use crate::node::{Lane, Node, nodes, options, run};
+use crate::{
+    node::{Lane, Node, nodes, options, run},
+    sockets::{break_streams, cut_streams},
+};
 
 fn pattern(len: usize, salt: usize) -> Vec<u8> {
     (0..len).map(|at| (at.wrapping_mul(31) ^ (at >> 9) ^ salt) as u8).collect()
@@ -166,29 +169,6 @@ fn a_taker_that_goes_ends_the_send() {
     });
 }
 
-/// Shuts down all TCP connections of this process, as a host between that loses its state does; how many
-/// sockets.
-fn break_streams() -> usize {
-    let mut broken = 0;
-    for entry in std::fs::read_dir("/proc/self/fd").unwrap().flatten() {
-        let target = std::fs::read_link(entry.path()).unwrap_or_default();
-        let Some(fd) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
-        if !target.to_string_lossy().starts_with("socket:") {
-            continue;
-        }
-        let (mut kind, mut len) = (0i32, size_of::<i32>() as libc::socklen_t);
-        // SAFETY: `kind` lives through the call, and `len` is its length.
-        let told = unsafe {
-            libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_TYPE, (&raw mut kind).cast(), &mut len)
-        };
-        // SAFETY: no pointers are passed.
-        broken += usize::from(
-            told == 0 && kind == libc::SOCK_STREAM && unsafe { libc::shutdown(fd, libc::SHUT_RDWR) } == 0,
-        );
-    }
-    broken
-}
-
 /// Runs the test of this name in a process of its own, because all of the process's streams are broken. False
 /// in that process.
 fn runs_by_itself(name: &str) -> bool {
@@ -259,4 +239,30 @@ fn break_in_the_middle() -> bool {
     }
     assert_eq!(seen.broken, 1, "{seen:?}");
     true
+}
+
+/// Messages that begin in a stream, and those after them, arrive though the stream is dead in one or both
+/// directions: neither end hears of it by the stream.
+#[test]
+fn messages_that_began_in_a_dead_stream_come_in_frames() {
+    if runs_by_itself("streams::messages_that_began_in_a_dead_stream_come_in_frames") {
+        return;
+    }
+    for senders in [&[0][..], &[1], &[0, 1]] {
+        let mut all = joined(30_000);
+        assert!(cut_streams() > 0);
+        let mut expected = Vec::new();
+        // The first ones keep the stream warm, so that the others begin in it.
+        for tag in 0..40 {
+            for &from in senders {
+                let bytes = pattern(20_000 + 300 * tag, from);
+                let recv = all[1 - from].recv(Some(from), Some(tag as u64), 0, bytes.len());
+                all[from].send(1 - from, Some(tag as u64), &bytes);
+                expected.push((1 - from, recv, bytes));
+            }
+        }
+        let count = |all: &[Node]| all.iter().map(|node| node.done.len()).sum::<usize>();
+        run(&mut all, |all| count(all) == 2 * expected.len());
+        assert!(expected.iter().all(|(at, recv, bytes)| all[*at].bytes(*recv) == *bytes), "{senders:?}");
+    }
 }

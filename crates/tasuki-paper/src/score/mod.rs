@@ -115,7 +115,7 @@ fn inputs(found: &mut Findings) {
 
 /// The measurements.
 pub fn stages(quick: bool) -> Vec<Stage> {
-    let repetitions = if quick { 2 } else { 6 };
+    let repetitions = if quick { 1 } else { 6 };
     let messages = format!(
         "bench mpi --shape pair:1 --shape pair:2 --rate 100M --mpi openmpi-4.1 --pair pingpong:4 --pair \
          stream:4M --all barrier --repetitions {repetitions}"

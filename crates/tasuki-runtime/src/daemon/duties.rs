@@ -33,5 +33,8 @@ impl Daemon {
         {
             uplink.send(&question);
         }
+        if let Place::Head(head, _) = &mut self.place {
+            head.handle_time();
+        }
     }
 }

@@ -159,8 +159,9 @@ impl Graph {
         }
         if depth < 8 {
             let follow = |target: &Path| self.file_of(target, depth + 1);
-            let renamed =
-                module.imports.iter().find(|import| import.name == *name && import.path != path[..=length]);
+            // What a file's tests import is no name of the file.
+            let mut own = module.imports.iter().filter(|import| !module.is_test(import.tokens.start));
+            let renamed = own.find(|import| import.name == *name && import.path != path[..=length]);
             if let Some(file) = renamed.and_then(|import| follow(&import.path)) {
                 return Some(file);
             }
@@ -257,5 +258,13 @@ mod tests {
             ("b.rs", "use crate::a::A;"),
         ];
         assert!(edges(&files).is_empty());
+        // What they import does not stand for what the file defines.
+        let files = [
+            ("lib.rs", "mod a; mod b;"),
+            ("a/mod.rs", "mod c;"),
+            ("a/c.rs", "pub fn f() {} #[cfg(test)] mod tests { use super::f; }"),
+            ("b.rs", "fn g() { crate::a::c::f() }"),
+        ];
+        assert_eq!(edges(&files), pairs(&[("b", "a/c")]));
     }
 }

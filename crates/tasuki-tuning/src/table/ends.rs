@@ -27,14 +27,14 @@ tuning! {
         TIMEOUTS: u32 = 5, "time-outs";
         why "Most likely it is dead: together they take 60 ms at least, which is longer than a peer that \
              waits for a processor most often takes.";
-        measure "1000", test "-p tasuki-cli --test faults -- --include-ignored";
+        measure "1000", test "-p tasuki-cli --test mpi faults:: -- --include-ignored";
         adr 4;
 
         /// A first contact that takes longer than this is reported to the user.
         UNANSWERED_NS: u64 = 10_000_000_000, "ns";
         why "Ranks of a job start within seconds of each other; a longer silence most often means a wrong \
              address or a firewall.";
-        measure "1000000000", test "-p tasuki-cli --test faults -- --include-ignored";
+        measure "1000000000", test "-p tasuki-cli --test mpi faults:: -- --include-ignored";
 
         /// Refusals of one socket that are read in one poll.
         REFUSALS_MAX: usize = 64, "refusals";

@@ -1,7 +1,10 @@
 //! Parallel programs on (a) to (d), verified, beside one host alone and controls in which the sums of the
 //! rates are equal.
 
-use super::networks::{Networks, Setting, titles};
+use super::{
+    NETWORKS,
+    networks::{Networks, Setting, titles},
+};
 use crate::{
     BenchError, Machine,
     lab::{
@@ -29,6 +32,8 @@ pub struct CrossKernels {
     pub mtu: u32,
     /// Hosts, with a rank on each: 2, 4 or 8.
     pub hosts: u32,
+    /// Short names of the networks ([`NETWORKS`]); none: all that so many hosts have.
+    pub networks: Vec<String>,
     /// Sizes of the programs.
     pub classes: Vec<Class>,
     /// How often.
@@ -68,7 +73,24 @@ impl CrossKernels {
         if ![2, 4, 8].contains(&self.hosts) {
             return Err(BenchError::refused(format!("--hosts {}: 2, 4 or 8", self.hosts)));
         }
+        for wanted in &self.networks {
+            if !NETWORKS.iter().any(|(short, _)| short == wanted) {
+                let known = NETWORKS.map(|(short, _)| short).join(", ");
+                return Err(BenchError::refused(format!("there is no network '{wanted}': {known}")));
+            }
+            if self.hosts == 2 && wanted == "b-control" {
+                return Err(BenchError::refused(
+                    "--network b-control: two hosts have one cable, which needs no control",
+                ));
+            }
+        }
         check_classes(kernels, &self.classes)
+    }
+
+    /// Whether this network, by its long name, is to be measured.
+    pub(super) fn wants(&self, network: &str) -> bool {
+        let short = NETWORKS.iter().find(|(_, name)| *name == network).map(|(short, _)| *short);
+        self.networks.is_empty() || self.networks.iter().any(|wanted| Some(wanted.as_str()) == short)
     }
 
     /// Stands all networks up.

@@ -8,7 +8,7 @@ mod pair;
 pub use kernels::{CrossKernels, CrossKernelsReport, CrossLabs};
 pub use pair::{CrossReport, measure_pair};
 
-use crate::BenchError;
+use crate::{BenchError, nas::cross};
 use tasuki_cluster::Rate;
 
 /// What both kinds of measurement are told.
@@ -43,6 +43,17 @@ impl CrossOptions {
         }
     }
 }
+
+/// Short names of the networks for programs, as commands take them, and their names.
+pub const NETWORKS: [(&str, &str); 7] = [
+    ("a", cross::SWITCH),
+    ("b", cross::CABLES),
+    ("b-control", cross::CABLES_CONTROL),
+    ("c", cross::DELAY_OFF),
+    ("d", cross::BONDED),
+    ("d-striped", cross::STRIPED),
+    ("d-control", cross::BONDED_CONTROL),
+];
 
 /// What carries the frames of a switch.
 const BRIDGE: &str = "bridge with a port per NIC, tbf";

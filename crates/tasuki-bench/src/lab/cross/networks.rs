@@ -109,6 +109,7 @@ fn settings(options: &CrossKernels) -> Vec<Setting> {
     ];
     // Two hosts have one cable between them, which has the switch's rate without a control.
     all.retain(|setting| others > 1 || setting.network != cross::CABLES_CONTROL);
+    all.retain(|setting| options.wants(setting.network));
     all
 }
 
@@ -216,7 +217,8 @@ mod tests {
 
     fn options(rate: &str, hosts: u32) -> CrossKernels {
         let (rate, limit) = (rate.parse().expect("a rate"), Duration::from_secs(1));
-        CrossKernels { rate, delay_us: 125, mtu: 1500, hosts, classes: Vec::new(), repetitions: 1, limit }
+        let (networks, classes) = (Vec::new(), Vec::new());
+        CrossKernels { rate, delay_us: 125, mtu: 1500, hosts, networks, classes, repetitions: 1, limit }
     }
 
     #[test]
@@ -237,6 +239,23 @@ mod tests {
                 1 => assert!(of(cross::CABLES_CONTROL).is_none()),
                 _ => assert_eq!(sum(cross::CABLES_CONTROL), sum(cross::SWITCH)),
             }
+        }
+    }
+
+    #[test]
+    fn networks_are_chosen_by_their_letters() {
+        let names = |networks: &[&str], hosts| -> Vec<&str> {
+            let networks = networks.iter().map(ToString::to_string).collect();
+            let options = CrossKernels { networks, ..options("1G", hosts) };
+            assert!(options.check(&[]).is_ok());
+            settings(&options).iter().map(|setting| setting.network).collect()
+        };
+        assert_eq!(names(&["d", "c"], 2), ["(c) delay off", "(d) bonded"]);
+        assert_eq!(names(&["a", "d-striped"], 4), ["(a) switch", "(d') striped"]);
+        assert_eq!((names(&[], 4).len(), names(&[], 2).len()), (7, 6));
+        for (network, hosts) in [("e", 4), ("b-control", 2)] {
+            let networks = vec![network.to_owned()];
+            assert!(CrossKernels { networks, ..options("1G", hosts) }.check(&[]).is_err(), "{network}");
         }
     }
 

@@ -188,7 +188,7 @@ impl Link {
         let received = self.rx.received();
         counters.given_up += self.rx.give_up(cx.messages) as u64;
         if was_open {
-            self.tx.end();
+            counters.given_up += self.tx.end(cx.messages, peer) as u64;
         }
         if !told {
             tell(cx, peer, &ControlMessage::Over { stream: self.stream, received });

@@ -206,10 +206,17 @@ impl StreamTx {
         Some(any)
     }
 
-    /// The stream is over: nothing more is sent until the peer says what it has received.
-    pub fn end(&mut self) {
-        self.over = true;
-        self.asked.clear();
+    /// The stream is over: nothing more is sent until the peer says what it has received. The first frames of
+    /// messages alone go in packets at once, even if they may have arrived: what the peer says comes in a
+    /// message, and messages wait for those that began before. A frame that begins a message anew is dropped
+    /// where it arrives. Gives how many pieces.
+    pub fn end(&mut self, messages: &mut Messages, peer: Peer) -> usize {
+        let (starts, rest): (Vec<_>, Vec<_>) =
+            self.take_pieces().into_iter().partition(|(_, push)| matches!(push.piece, Piece::Start(_)));
+        let owed = starts.len();
+        starts.into_iter().for_each(|(_, push)| messages.owe_push(peer, push));
+        (self.taken, self.over) = (rest.into(), true);
+        owed
     }
 
     /// The peer has received so many bytes of the stream, heads included. The rest goes in packets. Gives how
@@ -217,11 +224,7 @@ impl StreamTx {
     pub fn settle(&mut self, messages: &mut Messages, peer: Peer, received: u64) -> usize {
         let mut owed = 0;
         for (place, push) in self.take_pieces() {
-            // A start is received with its last byte, and its first byte is behind its head.
-            let skip = match push.piece {
-                Piece::Start(start) => u64::from(received >= place.saturating_add(start.inline)),
-                Piece::Data(_) => received.saturating_sub(place),
-            };
+            let skip = received.saturating_sub(place);
             match push.without(skip) {
                 Some(rest) => {
                     owed += 1;

@@ -1,0 +1,25 @@
+//! Clusters in namespaces, what is said of them, and what is only computed.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod check;
+mod check_programs;
+mod dissector;
+mod host_views;
+mod hostile;
+mod hostile_files;
+mod impostors;
+mod lab_descriptors;
+mod lab_hosts;
+mod lab_life;
+mod lab_rates;
+mod lab_wires;
+mod messages;
+mod paper;
+mod paths;
+mod simulate;
+mod terminal;
+mod test_builds;
+mod topo_files;
+mod topologies;

@@ -1,0 +1,19 @@
+//! Programs of real MPIs in labs: results, faults, ends.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod authenticate;
+mod broker;
+mod copy;
+mod every_mpi;
+mod faults;
+mod flush;
+mod hangs;
+mod matched;
+mod raw_lane;
+mod refusals;
+mod streams;
+mod suites;
+mod survivors;
+mod trace;

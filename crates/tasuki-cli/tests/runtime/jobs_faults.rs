@@ -1,0 +1,196 @@
+//! What ends jobs of the resident runtime against their users' will, and who may do what: ranks and daemons
+//! that are killed, hosts that vanish, other users, strangers.
+
+use crate::support::{
+    eventually,
+    jobs::{Cluster, processes, tasuki_lab_program},
+    ok, skip_without_root, text,
+};
+
+#[test]
+fn a_killed_rank_ends_its_job_with_a_reason() {
+    let test = "a_killed_rank_ends_its_job_with_a_reason";
+    if skip_without_root(test) {
+        return;
+    }
+    let programs = crate::support::mpi::Programs::new();
+    let cluster = Cluster::up("jobs-killed", 2);
+    for mpi in crate::support::mpis::mpis(test).iter().filter(|mpi| !mpi.is_open_mpi()) {
+        let mut run = cluster.command("run", &["--resident", "-n", "2", "--mpi", mpi.name]);
+        let output = run.arg(programs.build("victim", mpi)).arg("receive").output().expect("runs");
+        let said = text(&output);
+        assert!(said.contains("rank 1 on n2 was killed by signal 9"), "{}: {said}", mpi.name);
+        assert_eq!(output.status.code(), Some(137), "{}: {said}", mpi.name);
+    }
+}
+
+#[test]
+fn a_killed_daemon_ends_the_jobs_of_its_host_with_a_reason() {
+    if skip_without_root("a_killed_daemon_ends_the_jobs_of_its_host_with_a_reason") {
+        return;
+    }
+    let cluster = Cluster::up("jobs-daemon", 2);
+    let (job, mark) = cluster.script(2, "sleep 1000");
+    eventually("both ranks", || processes(&mark).len() >= 2);
+    let pid = cluster.daemon("n2");
+    cluster.lab.run("n2", &["kill", "-9", &pid]);
+    let over = cluster.until(&job, "failed");
+    let reason = over["reason"].as_str().expect("a reason");
+    assert!(reason.starts_with("n2: its tasukid is not connected any more"), "{reason}");
+    eventually("nothing is left", || processes(&mark).is_empty());
+    let hosts = cluster.output("hosts", &[]);
+    assert!(!hosts.status.success() && text(&hosts).contains("lost: its tasukid"), "{}", text(&hosts));
+
+    // A job that wants the host waits for it, and says so.
+    let (waiting, _) = cluster.script(2, "hostname");
+    let shown = cluster.job(&waiting);
+    let reason = shown["reason"].as_str().expect("a reason");
+    assert!(reason.contains("waits for 2 slots, 1 are free: n2 is lost"), "{reason}");
+    cluster.restart("n2");
+    cluster.until(&waiting, "done");
+}
+
+#[test]
+fn the_queue_goes_on_where_it_was() {
+    if skip_without_root("the_queue_goes_on_where_it_was") {
+        return;
+    }
+    let cluster = Cluster::up("jobs-queue", 2);
+    let (over, _) = cluster.script(1, "echo old");
+    cluster.until(&over, "done");
+    let (runs, mark) = cluster.script(2, "sleep 1000");
+    let (waits, _) = cluster.script(2, "echo new");
+    eventually("both ranks", || processes(&mark).len() >= 2);
+    let pid = cluster.daemon("n1");
+    cluster.lab.run("n1", &["kill", "-9", &pid]);
+    eventually("nothing is left", || processes(&mark).is_empty());
+    // On the other host commands say which host is missing, and do not wait.
+    let asked = cluster.lab.exec("n2", &[tasuki_lab_program(), "jobs"]).output().expect("runs");
+    assert!(
+        !asked.status.success() && text(&asked).contains("n1, which keeps the queue"),
+        "{}",
+        text(&asked)
+    );
+    let asked = cluster.output("jobs", &[]);
+    assert!(text(&asked).contains("no tasukid runs on this host"), "{}", text(&asked));
+    cluster.restart("n1");
+    cluster.until(&waits, "done");
+    assert_eq!(cluster.job(&over)["state"], "done");
+    assert_eq!(cluster.job(&runs)["state"], "failed");
+    assert_eq!(cluster.job(&runs)["reason"], "the daemon that keeps the queue ended");
+    assert_eq!(ok(&mut cluster.command("attach", &[&over])), "old\n", "output is kept");
+    assert_eq!(ok(&mut cluster.command("attach", &[&waits])), "new\nnew\n");
+}
+
+#[test]
+fn a_host_that_vanishes_ends_its_jobs_and_comes_back_clean() {
+    if skip_without_root("a_host_that_vanishes_ends_its_jobs_and_comes_back_clean") {
+        return;
+    }
+    let cluster = Cluster::up("jobs-vanish", 3);
+    let (job, mark) = cluster.script(3, "sleep 1000");
+    eventually("all ranks", || processes(&mark).len() >= 3);
+    cluster.lab.run("n3", &["ip", "link", "set", "mgmt0", "down"]);
+    let over = cluster.until(&job, "failed");
+    assert_eq!(over["reason"], "n3: its tasukid is not connected any more: no answer for 10 s");
+    // The host that vanished ends what it has of the job, too.
+    eventually("nothing is left", || processes(&mark).is_empty());
+    cluster.lab.run("n3", &["ip", "link", "set", "mgmt0", "up"]);
+    let (job, _) = cluster.script(3, "hostname");
+    cluster.until(&job, "done");
+}
+
+/// Two users that every Debian has. A command runs as one of them in a host.
+fn as_user(cluster: &Cluster, user: &str, host: &str, arguments: &[&str]) -> std::process::Output {
+    let mut words = vec!["setpriv", "--reuid", user, "--regid", "nogroup", "--clear-groups"];
+    words.push(tasuki_lab_program());
+    words.extend(arguments);
+    cluster.lab.exec(host, &words).current_dir("/").output().expect("runs")
+}
+
+#[test]
+fn a_job_is_its_users_alone() {
+    if skip_without_root("a_job_is_its_users_alone") {
+        return;
+    }
+    let cluster = Cluster::up("jobs-users", 2);
+    let script = "id -un; id -Gn; while :; do sleep 0.1; done";
+    let submitted = as_user(&cluster, "nobody", "n2", &["submit", "-n", "2", "sh", "-c", script]);
+    assert!(submitted.status.success(), "{}", text(&submitted));
+    let job = String::from_utf8(submitted.stdout).expect("UTF-8").trim().to_owned();
+    cluster.until(&job, "running");
+    for verb in ["cancel", "hold", "resume", "attach"] {
+        let asked = as_user(&cluster, "daemon", "n1", &[verb, &job]);
+        let said = text(&asked);
+        assert!(!asked.status.success() && said.contains("is nobody's, and daemon is neither"), "{said}");
+    }
+    assert_eq!(cluster.job(&job)["state"], "running");
+    assert_eq!(cluster.job(&job)["user"], "nobody");
+    // The owner may, from whichever host.
+    assert!(as_user(&cluster, "nobody", "n1", &["hold", &job]).status.success());
+    assert!(as_user(&cluster, "nobody", "n2", &["resume", &job]).status.success());
+    assert!(as_user(&cluster, "nobody", "n1", &["cancel", &job]).status.success());
+    cluster.until(&job, "cancelled");
+    let output = as_user(&cluster, "nobody", "n1", &["attach", &job]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    // Each of the two ranks prints a user and a group; lines of different ranks come in any order.
+    let mut lines: Vec<&str> = said.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["nobody", "nobody", "nogroup", "nogroup"], "{}", text(&output));
+    // Keys, jobs and output are root's.
+    for file in ["bundle.json", "jobs"] {
+        let path = format!("/run/tasuki-state/runtime/{file}");
+        let words = ["setpriv", "--reuid", "nobody", "--clear-groups", "ls", &path];
+        assert!(!cluster.lab.exec("n1", &words).output().expect("runs").status.success(), "{path}");
+    }
+}
+
+#[test]
+fn a_stranger_gets_nothing() {
+    if skip_without_root("a_stranger_gets_nothing") {
+        return;
+    }
+    let cluster = Cluster::up("jobs-stranger", 2);
+    // Without TLS, with TLS and no key, and with a key of the stranger's own.
+    let script = r#"
+import os, socket, ssl, subprocess, sys
+head = ("n1.tasuki.internal", sys.argv[1], int(sys.argv[2]))
+def heard(connection):
+    try:
+        connection.settimeout(20)
+        return connection.recv(4096)
+    except (OSError, ssl.SSLError):
+        return b""
+plain = socket.create_connection(head[1:])
+plain.sendall(b"tasukid\n\x01\x00\x050.1.0" * 50)
+said = heard(plain)
+assert b"tasukid" not in said, said
+os.chdir(sys.argv[3])
+subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+    "-keyout", "k", "-out", "c", "-subj", "/CN=n2", "-addext", "subjectAltName=DNS:n2.tasuki.internal"],
+    check=True, capture_output=True)
+for own in [False, True]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if own:
+        context.load_cert_chain("c", "k")
+    try:
+        tls = context.wrap_socket(socket.create_connection(head[1:]), server_hostname=head[0])
+    except (OSError, ssl.SSLError):
+        continue
+    said = heard(tls)
+    assert said == b"", said
+print("nothing")
+"#;
+    let file = tempfile::NamedTempFile::new_in("/tmp").expect("a file");
+    std::fs::write(file.path(), script).expect("writes");
+    let status = cluster.lab.status();
+    let head = status["hosts"][0]["management"].as_str().expect("an address").to_owned();
+    let name = file.path().to_string_lossy().into_owned();
+    let mut command = cluster.lab.exec("n2", &["python3", "-", &head, "7714", "/run"]);
+    let input = std::fs::File::open(&name).expect("opens");
+    let output = command.stdin(input).output().expect("runs");
+    assert!(text(&output).contains("nothing"), "{}", text(&output));
+    // The daemons are as they were.
+    ok(&mut cluster.command("hosts", &[]));
+}

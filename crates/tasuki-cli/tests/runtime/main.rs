@@ -1,0 +1,9 @@
+//! The resident runtime: jobs that daemons start.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod jobs;
+mod jobs_batch;
+mod jobs_faults;
+mod jobs_share;

@@ -1,0 +1,69 @@
+//! `tasuki apply` over a real ssh: one of a lab's hosts runs the command, the others run sshd on the
+//! management network.
+
+use crate::support::{
+    TestLab, ok, skip_without_root,
+    ssh::Ssh,
+    state::{same_of_all, whole_of_all},
+    tasuki, text,
+};
+use std::{fs, path::Path};
+
+const TASUKI: &str = "/run/tasuki/bin/tasuki";
+
+/// Writes the lab's cluster file with the addresses at which ssh reaches each host.
+fn cluster_file(folder: &Path) {
+    let text = ok(tasuki().args(["cluster", "new", "full:3"]));
+    let with_ways = (1..=3).fold(text, |text, number| {
+        let name = format!("name = \"n{number}\"\n");
+        text.replace(&name, &format!("{name}management = \"root@198.18.0.{number}\"\n"))
+    });
+    fs::write(folder.join("cluster.toml"), with_ways).expect("writes");
+}
+
+#[test]
+fn a_control_machine_sets_all_hosts_up_over_ssh() {
+    let test = "a_control_machine_sets_all_hosts_up_over_ssh";
+    if skip_without_root(test) {
+        return;
+    }
+    let Some(sshd) = Ssh::prepare(test) else { return };
+    cluster_file(sshd.path());
+    let lab = TestLab::up("ssh", &["--shape", "full:3", "--bare"]);
+    for host in ["n1", "n2", "n3"] {
+        sshd.serve(&lab, host);
+    }
+    let before = whole_of_all(&lab);
+    let ssh = format!("ssh -F {}/ssh_config", sshd.path().display());
+    let run = |verb: &str, remote: &str| {
+        let argv = [TASUKI, verb, "cluster.toml", "--ssh", &ssh, "--remote", remote];
+        let mut command = lab.exec("n1", &argv);
+        command.current_dir(sshd.path());
+        command
+    };
+    // There is no tasuki on the other hosts.
+    let output = run("apply", "/no/such/tasuki").output().expect("runs");
+    let said = text(&output);
+    assert!(!output.status.success() && said.contains("n2") && said.contains("--remote"), "{said}");
+    same_of_all("after a refusal", &before, &lab);
+    let done = ok(&mut run("apply", TASUKI));
+    assert_eq!(done.matches("changed").count(), 3, "{done}");
+    assert_eq!(ok(&mut run("apply", TASUKI)).matches("nothing to do").count(), 3);
+    ok(&mut run("status", TASUKI));
+    ok(&mut run("diff", TASUKI));
+    ok(&mut run("undo", TASUKI));
+    same_of_all("after undo", &before, &lab);
+    // One host does not answer, so nothing is changed on the others.
+    lab.sh(
+        "n3",
+        "pid=$(cat /proc/[0-9]*/comm > /dev/null; for p in /proc/[0-9]*; do \
+                  [ \"$(cat $p/comm 2> /dev/null)\" = sshd ] && echo ${p#/proc/}; done); kill $pid",
+    );
+    let output = run("apply", TASUKI).output().expect("runs");
+    let said = text(&output);
+    assert!(!output.status.success(), "{said}");
+    for word in ["n3", "198.18.0.3", "does not answer", "no host was changed"] {
+        assert!(said.contains(word), "{word:?} is not in: {said}");
+    }
+    same_of_all("after a refusal", &before, &lab);
+}
