@@ -8,7 +8,7 @@ use crate::support::{
     mpis::mpis,
     ok, skip_without_root, unique,
 };
-use std::{thread, time::Duration};
+use std::{process::Command, thread, time::Duration};
 
 /// Counts in a file of its own on each host, without end.
 fn counter(cluster: &Cluster, ranks: u32, name: &str, how: &[&str]) -> (String, String) {
@@ -29,21 +29,24 @@ fn moves<const N: usize>(cluster: &Cluster, host: &str, names: [&str; N]) -> [bo
     std::array::from_fn(|at| counts[at] != counts[at + N])
 }
 
+/// Which of the jobs a and b count on the first host, and which on the second.
+fn pattern(cluster: &Cluster) -> [bool; 4] {
+    let [on_1, on_2] = ["n1", "n2"].map(|host| moves(cluster, host, ["a", "b"]));
+    [on_1[0], on_1[1], on_2[0], on_2[1]]
+}
+
 #[test]
 fn jobs_take_turns_and_an_urgent_one_has_precedence() {
     if skip_without_root("jobs_take_turns_and_an_urgent_one_has_precedence") {
         return;
     }
     let cluster = Cluster::up("jobs-share", 2);
-    ok(&mut cluster.command("jobs", &["--slice", "1s"]));
+    ok(&mut cluster.command("jobs", &["--slice", "2s"]));
     let (first, mark_1) = counter(&cluster, 2, "a", &["--share"]);
     let (second, mark_2) = counter(&cluster, 2, "b", &["--share"]);
     let reason = || cluster.job(&second)["reason"].clone();
     eventually("turns", || reason() == "takes turns: runs in 1 of 2 slices");
-    let pattern = || {
-        let ([a1, b1], [a2, b2]) = (moves(&cluster, "n1", ["a", "b"]), moves(&cluster, "n2", ["a", "b"]));
-        [a1, b1, a2, b2]
-    };
+    let pattern = || pattern(&cluster);
     eventually("the turn of job 1", || pattern() == [true, false, true, false]);
     eventually("the turn of job 2", || pattern() == [false, true, false, true]);
 
@@ -54,7 +57,7 @@ fn jobs_take_turns_and_an_urgent_one_has_precedence() {
     eventually("stands still", || reason() == words.as_str());
     eventually("the urgent job alone", || pattern() == [false; 4] && moves(&cluster, "n2", ["c"]) == [true]);
     assert_eq!(cluster.job(&alone)["state"], "waiting");
-    ok(&mut cluster.command("cancel", &[&urgent]));
+    ok(&mut cluster.command("cancel", &[&alone, &urgent]));
     eventually("turns again", || pattern() == [true, false, true, false]);
 
     // A held job gives its slices to the other, and takes part again.
@@ -79,6 +82,58 @@ fn jobs_take_turns_and_an_urgent_one_has_precedence() {
         cluster.until(job, "failed");
         eventually("nothing left", || processes(mark).is_empty());
     }
+}
+
+/// The parent of a process: of a rank, its shepherd.
+fn parent(pid: i32) -> String {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
+    let line = status.lines().find_map(|line| line.strip_prefix("PPid:")).expect("a parent");
+    line.trim().to_owned()
+}
+
+#[test]
+fn jobs_that_stand_still_end_all_the_same() {
+    if skip_without_root("jobs_that_stand_still_end_all_the_same") {
+        return;
+    }
+    let cluster = Cluster::up("jobs-still", 2);
+    let [first, second, third] = ["a", "b", "d"].map(|name| counter(&cluster, 2, name, &["--share"]));
+    let jobs = [&first, &second, &third];
+    for (_, mark) in jobs {
+        eventually("its ranks", || processes(mark).len() >= 2);
+    }
+    let (_, mark) = counter(&cluster, 2, "c", &["--urgent"]);
+    eventually("the urgent job alone", || {
+        let moving = ["n1", "n2"].map(|host| moves(&cluster, host, ["a", "b", "c", "d"]));
+        moving == [[false, false, true, false]; 2]
+    });
+
+    // Held and resumed, a job stands still as long as the urgent one is there.
+    for what in ["hold", "resume"] {
+        ok(&mut cluster.command(what, &[&second.0]));
+    }
+    assert_eq!(cluster.job(&second.0)["state"], "running");
+    for _ in 0..5 {
+        assert_eq!(pattern(&cluster), [false; 4]);
+    }
+    ok(&mut cluster.command("cancel", &[&first.0]));
+    cluster.until(&first.0, "cancelled");
+    assert_eq!(processes(&first.1), [0; 0]);
+    // Its shepherd is killed, which alone could have it go on.
+    let shepherd = parent(processes(&second.1)[0]);
+    ok(Command::new("kill").args(["-KILL", &shepherd]));
+    cluster.until(&second.0, "failed");
+    eventually("nothing of job 2", || processes(&second.1).is_empty());
+    // The daemon that keeps the queue is killed.
+    let daemon = cluster.daemon("n1");
+    cluster.lab.sh("n1", &format!("kill -KILL {daemon}"));
+    eventually("nothing at all", || processes(&third.1).is_empty() && processes(&mark).is_empty());
+    cluster.restart("n1");
+    cluster.until(&third.0, "failed");
+    assert_eq!(
+        ok(&mut cluster.command("run", &["--resident", "--share", "-n", "2", "echo", "on"])),
+        "on\non\n"
+    );
 }
 
 #[test]
