@@ -19,6 +19,7 @@ use std::{path::PathBuf, time::Duration};
   tasuki submit -n 1 --array 0-99%4 ./one          # 100 times, by TASUKI_ARRAY_INDEX, 4 at a time
   tasuki submit -n 4 --after 7,8 ./collect         # when jobs 7 and 8 have ended well
   tasuki submit -n 8 --begin 18:30 --name night ./a.out
+  tasuki submit -n 8 --share ./a.out               # in turn with other such jobs on the same slots
 
 The job begins as soon as it is its turn and its slots are free, with this shell's environment, working
 directory, limits and umask. It outlives this terminal. See docs/guide/jobs.md.")]
