@@ -232,10 +232,10 @@ impl Path {
         base.saturating_mul(1 << self.pto_streak.min(20)).min(crate::rtt::ns(config.max_pto))
     }
 
-    /// Whether nobody has looked at the clock for another time-out of `pto` ns since the last one was due: this
-    /// process was stopped, or its processor was taken away. Then the time-out proves nothing about packets,
-    /// whose acknowledgements may wait in a socket or at a peer that was stopped as well, and the time that
-    /// has passed is no round trip.
+    /// Whether nobody has looked at the clock for another time-out of `pto` ns since the last one was due:
+    /// this process was stopped, or its processor was taken away. Then the time-out proves nothing about
+    /// packets, whose acknowledgements may wait in a socket or at a peer that was stopped as well, and the
+    /// time that has passed is no round trip.
     pub fn was_away(&mut self, now: Time, pto: u64) -> bool {
         let is_away = self.pto_at.is_some_and(|due| due.after_ns(pto) < now);
         if is_away {

@@ -1,6 +1,5 @@
 //! What goes into the queue and comes out of it.
 
-use crate::Rows;
 use tasuki_control::{JobId, JobView, Order, SessionId, Work};
 
 /// A host, by its place in the cluster.
@@ -36,4 +35,13 @@ pub struct Saved {
     pub view: JobView,
     /// What is to be run, if it was not over.
     pub work: Option<Work>,
+}
+
+/// How jobs take turns; those that are not named run all the time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// Jobs that run at once, row by row; none or at least two rows. A job may be in several.
+    pub rows: Vec<Vec<JobId>>,
+    /// Jobs that stand still.
+    pub paused: Vec<JobId>,
 }

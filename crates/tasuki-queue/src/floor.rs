@@ -5,8 +5,9 @@
 //! row, and runs in others where they are free; an urgent one takes slots that others hold, and these stand
 //! still on all their hosts until it is over.
 
-use crate::{HostIndex, Refusal, entry::Entry, hosts::Host, queue::Queue};
-use tasuki_control::{Sharing, User};
+use crate::{HostIndex, Refusal, entry::Entry, hosts::Host, place::deal};
+use std::collections::BTreeMap;
+use tasuki_control::{JobId, Part, Sharing, User, Work};
 
 /// Most rows. Every further one makes all jobs slower and takes memory.
 const ROWS_MAX: usize = 8;
@@ -46,6 +47,13 @@ impl Room {
     pub fn sum(&self) -> u32 {
         self.free.iter().sum()
     }
+
+    /// The hosts on which a job begins that finds this room, and its part on each.
+    pub fn parts(&self, hosts: &[Host], work: &Work) -> (Vec<HostIndex>, Vec<Part>) {
+        let dealt = deal(work.spread, &self.free, work.ranks);
+        let with_ranks = dealt.into_iter().enumerate().filter(|(_, ranks)| !ranks.is_empty());
+        with_ranks.map(|(host, ranks)| (host, Part { host: hosts[host].name.clone(), ranks })).unzip()
+    }
 }
 
 /// A host, and what jobs have taken of it.
@@ -73,19 +81,19 @@ pub(crate) struct Floor {
 
 impl Floor {
     /// Nothing is taken.
-    pub fn empty(queue: &Queue) -> Self {
+    fn empty(hosts: &[Host]) -> Self {
         let place = |host: &Host| Place {
             slots: if host.is_up() { host.slots() } else { 0 },
             memory: host.memory,
             ..Place::default()
         };
-        Self { hosts: queue.hosts.iter().map(place).collect(), unknown: 0 }
+        Self { hosts: hosts.iter().map(place).collect(), unknown: 0 }
     }
 
     /// Taken by the jobs that are there now.
-    pub fn now(queue: &Queue) -> Self {
-        let mut floor = Self::empty(queue);
-        queue.jobs.values().filter(|entry| entry.is_resident()).for_each(|entry| floor.add(entry));
+    pub fn now(hosts: &[Host], jobs: &BTreeMap<JobId, Entry>) -> Self {
+        let mut floor = Self::empty(hosts);
+        jobs.values().filter(|entry| entry.is_resident()).for_each(|entry| floor.add(entry));
         floor
     }
 
@@ -194,16 +202,16 @@ fn memory_each(sharing: Sharing, ranks: u32, wanted: u32) -> u64 {
 }
 
 /// Whether a user may submit such a job, and it can ever begin.
-pub(crate) fn check(queue: &Queue, user: &User, sharing: Sharing, ranks: u32) -> Result<(), Refusal> {
+pub(crate) fn check(hosts: &[Host], user: &User, sharing: Sharing, ranks: u32) -> Result<(), Refusal> {
     if sharing.urgent && !user.is_root {
         return Err(Refusal::Urgent);
     }
     let Some(memory) = sharing.memory else { return Ok(()) };
-    let all: u32 = queue.hosts.iter().map(Host::slots).sum();
+    let all: u32 = hosts.iter().map(Host::slots).sum();
     let wanted = ranks.min(all).max(1);
     let each = memory_each(sharing, ranks, wanted);
     let room = |host: &Host| Place { slots: host.slots(), memory: host.memory, ..Place::default() };
-    let room: u32 = queue.hosts.iter().map(|host| room(host).fitting(each)).sum();
-    let is_known = queue.hosts.iter().all(|host| host.memory > 0);
+    let room: u32 = hosts.iter().map(|host| room(host).fitting(each)).sum();
+    let is_known = hosts.iter().all(|host| host.memory > 0);
     if is_known && room < wanted { Err(Refusal::Memory { ranks, memory }) } else { Ok(()) }
 }

@@ -3,7 +3,7 @@
 use crate::{
     entry::Entry,
     floor::{Floor, Room},
-    queue::Queue,
+    hosts::Host,
 };
 use tasuki_control::{JobId, Sharing};
 
@@ -12,6 +12,8 @@ pub(crate) struct Gate {
     pub job: JobId,
     sharing: Sharing,
     ranks: u32,
+    /// Slots that it wants.
+    wanted: u32,
     /// When it finds its slots, if every job runs as long as it may; `None`: some have no limit.
     until: Option<u64>,
     /// What is still taken then, also by those that pass.
@@ -20,18 +22,18 @@ pub(crate) struct Gate {
 
 impl Gate {
     /// Whether a job may pass that finds this room, and takes it.
-    pub fn admit(&mut self, queue: &Queue, now: u64, entry: &Entry, room: &Room) -> bool {
+    pub fn admit(&mut self, hosts: &[Host], now: u64, entry: &Entry, room: &Room) -> bool {
         let (Some(until), Some(work)) = (self.until, &entry.work) else { return false };
         let timeout = entry.view.terms.timeout;
         if timeout.is_some_and(|timeout| now.saturating_add(timeout) <= until) {
             return true;
         }
-        let (hosts, parts) = queue.parts(work, room);
+        let (hosts, parts) = room.parts(hosts, work);
         let mut passing = entry.clone();
         (passing.hosts, passing.view.parts, passing.row) = (hosts, parts, room.row);
         let mut floor = self.floor.clone();
         floor.add(&passing);
-        let stays = self.finds_room(queue, &floor);
+        let stays = self.finds_room(&floor);
         if stays {
             self.floor = floor;
         }
@@ -39,18 +41,23 @@ impl Gate {
     }
 
     /// Whether the job finds its slots on such a floor.
-    fn finds_room(&self, queue: &Queue, floor: &Floor) -> bool {
-        let wanted = queue.slots_wanted(self.ranks);
-        floor.room(self.sharing, self.ranks, wanted).sum() >= wanted
+    fn finds_room(&self, floor: &Floor) -> bool {
+        floor.room(self.sharing, self.ranks, self.wanted).sum() >= self.wanted
     }
 }
 
-/// When a job finds its slots at the latest, and what is still taken then.
-pub(crate) fn gate_of(queue: &Queue, now: u64, entry: &Entry) -> Gate {
-    let floor = Floor::now(queue);
+/// When a job finds the slots that it wants at the latest, and what is still taken then. `floor`: what `jobs`
+/// have taken now.
+pub(crate) fn gate_of<'a>(
+    jobs: impl Iterator<Item = &'a Entry>,
+    floor: Floor,
+    now: u64,
+    entry: &Entry,
+    wanted: u32,
+) -> Gate {
     let (job, sharing, ranks) = (entry.view.id, entry.sharing(), entry.view.ranks);
-    let mut gate = Gate { job, sharing, ranks, until: None, floor };
-    let running = queue.jobs.values().filter(|entry| entry.is_resident());
+    let mut gate = Gate { job, sharing, ranks, wanted, until: None, floor };
+    let running = jobs.filter(|entry| entry.is_resident());
     let mut ends: Vec<(u64, &Entry)> =
         running.filter_map(|entry| Some((ends_by(now, entry)?, entry))).collect();
     ends.sort_unstable_by_key(|(end, entry)| (*end, entry.view.id));
@@ -59,7 +66,7 @@ pub(crate) fn gate_of(queue: &Queue, now: u64, entry: &Entry) -> Gate {
             break;
         }
         gate.floor.remove(entry);
-        if gate.until.is_none() && gate.finds_room(queue, &gate.floor) {
+        if gate.until.is_none() && gate.finds_room(&gate.floor) {
             gate.until = Some(end);
         }
     }

@@ -1,6 +1,5 @@
 //! The hosts, as the queue knows them.
 
-use crate::{HostIndex, queue::Queue};
 use tasuki_control::{Presence, Punctuality};
 
 /// A host.
@@ -35,17 +34,5 @@ impl Host {
             Presence::Lost(why) => Some(format!("{} is lost ({why})", self.name)),
             Presence::Other(version) => Some(format!("{} runs {version}", self.name)),
         }
-    }
-}
-
-impl Queue {
-    /// A host has so much memory, in bytes.
-    pub fn host_memory(&mut self, host: HostIndex, memory: u64) {
-        self.hosts[host].memory = memory;
-    }
-
-    /// A host tells how well it has kept to the table of slices.
-    pub fn kept(&mut self, host: HostIndex, kept: &Punctuality) {
-        self.hosts[host].turns.add(kept);
     }
 }

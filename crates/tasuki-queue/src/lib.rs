@@ -24,8 +24,7 @@ mod schedule;
 mod slicer;
 mod terms;
 
-pub use action::{Action, Client, HostIndex, Saved};
+pub use action::{Action, Client, HostIndex, Rows, Saved};
 pub use error::Refusal;
 pub use queue::Queue;
-pub use rows::Rows;
 pub use slicer::Slicer;

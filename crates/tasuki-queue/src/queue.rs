@@ -5,12 +5,11 @@ use crate::{
     entry::Entry,
     floor::{self, Floor, Room},
     hosts::Host,
-    place::deal,
     schedule, terms,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tasuki_control::{
-    HostView, JobId, JobView, Order, Part, Presence, Punctuality, Start, State, Terms, User, Work,
+    HostView, JobId, JobView, Order, Presence, Punctuality, Start, State, Terms, User, Work,
 };
 
 /// Most jobs of one user that may wait.
@@ -98,7 +97,7 @@ impl Queue {
         client: Client,
     ) -> Result<JobId, Refusal> {
         terms::check(self, user, &work, &terms)?;
-        floor::check(self, user, terms.sharing, work.ranks)?;
+        floor::check(&self.hosts, user, terms.sharing, work.ranks)?;
         let waiting = |entry: &&Entry| !entry.has_begun() && !entry.view.state.is_over();
         let waiting = self.jobs.values().filter(waiting).filter(|entry| entry.view.user == user.name).count();
         if waiting >= WAITING_MAX {
@@ -120,25 +119,13 @@ impl Queue {
 
     /// Slots that a job wants.
     pub(crate) fn wanted(&self, entry: &Entry) -> u32 {
-        self.slots_wanted(entry.view.ranks)
-    }
-
-    /// Slots that so many ranks want.
-    pub(crate) fn slots_wanted(&self, ranks: u32) -> u32 {
-        ranks.min(self.hosts.iter().map(Host::slots).sum())
-    }
-
-    /// The hosts on which a job begins that finds this room, and its part on each.
-    pub(crate) fn parts(&self, work: &Work, room: &Room) -> (Vec<HostIndex>, Vec<Part>) {
-        let dealt = deal(work.spread, &room.free, work.ranks);
-        let with_ranks = dealt.into_iter().enumerate().filter(|(_, ranks)| !ranks.is_empty());
-        with_ranks.map(|(host, ranks)| (host, Part { host: self.hosts[host].name.clone(), ranks })).unzip()
+        entry.view.ranks.min(self.hosts.iter().map(Host::slots).sum())
     }
 
     /// Starts a job that finds this room.
     pub(crate) fn begin(&mut self, now: u64, id: JobId, room: &Room) {
         let Some(work) = self.jobs.get(&id).and_then(|entry| entry.work.clone()) else { return };
-        let (hosts, parts) = self.parts(&work, room);
+        let (hosts, parts) = room.parts(&self.hosts, &work);
         let Some(entry) = self.jobs.get_mut(&id) else { return };
         entry.left = hosts.iter().copied().collect();
         entry.hosts = hosts;
@@ -190,7 +177,7 @@ impl Queue {
 
     /// All hosts.
     pub fn host_views(&self) -> Vec<HostView> {
-        let floor = Floor::now(self);
+        let floor = Floor::now(&self.hosts, &self.jobs);
         let view = |(index, host): (HostIndex, &Host)| HostView {
             host: host.name.clone(),
             presence: host.presence.clone(),

@@ -1,7 +1,7 @@
 //! The rows of jobs that share slots, put together anew whenever a job comes, goes, is held or goes on.
 
 use crate::{
-    Action, HostIndex,
+    Action, HostIndex, Rows,
     entry::Entry,
     floor::{Class, class},
     queue::Queue,
@@ -9,24 +9,13 @@ use crate::{
 use std::collections::BTreeSet;
 use tasuki_control::{JobId, State};
 
-/// How jobs take turns; those that are not named run all the time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rows {
-    /// Jobs that run at once, row by row; none or at least two rows. A job may be in several.
-    pub rows: Vec<Vec<JobId>>,
-    /// Jobs that stand still.
-    pub paused: Vec<JobId>,
-}
-
-impl Rows {
-    /// What a job that runs is told about itself; `None`: it runs all the time.
-    fn words(&self, job: JobId, urgent: Option<JobId>) -> Option<String> {
-        if self.paused.contains(&job) {
-            return Some(format!("stands still for job {}, which is urgent", urgent.unwrap_or_default()));
-        }
-        let own = self.rows.iter().filter(|row| row.contains(&job)).count();
-        (own > 0).then(|| format!("takes turns: runs in {own} of {} slices", self.rows.len()))
+/// What a job that runs is told about itself; `None`: it runs all the time.
+fn words(rows: &Rows, job: JobId, urgent: Option<JobId>) -> Option<String> {
+    if rows.paused.contains(&job) {
+        return Some(format!("stands still for job {}, which is urgent", urgent.unwrap_or_default()));
     }
+    let own = rows.rows.iter().filter(|row| row.contains(&job)).count();
+    (own > 0).then(|| format!("takes turns: runs in {own} of {} slices", rows.rows.len()))
 }
 
 /// A row, and the slots that its jobs and those that run in all rows hold, host by host.
@@ -75,7 +64,7 @@ pub(crate) fn take_turns(queue: &mut Queue, now: u64) {
     for (id, entry) in &mut queue.jobs {
         let is_running = entry.is_resident() && entry.view.state == State::Running;
         if is_running {
-            entry.view.reason = rows.words(*id, urgent);
+            entry.view.reason = words(&rows, *id, urgent);
         }
         match entry.frozen {
             Some(since) if is_running && !rows.paused.contains(id) => {

@@ -52,14 +52,15 @@ fn try_begin(queue: &mut Queue, now: u64, id: JobId, gate: &mut Option<Gate>) ->
             return Some(why);
         }
         let wanted = queue.wanted(entry);
-        let room = Floor::now(queue).room(entry.sharing(), entry.view.ranks, wanted);
+        let floor = Floor::now(&queue.hosts, &queue.jobs);
+        let room = floor.room(entry.sharing(), entry.view.ranks, wanted);
         if let Some(first) = gate {
-            let passes = wanted <= room.sum() && first.admit(queue, now, entry, &room);
+            let passes = wanted <= room.sum() && first.admit(&queue.hosts, now, entry, &room);
             if !passes {
                 return Some(format!("waits for job {}", first.job));
             }
         } else if wanted > room.sum() {
-            *gate = Some(gate_of(queue, now, entry));
+            *gate = Some(gate_of(queue.jobs.values(), floor, now, entry, wanted));
             return Some(queue.shortage(wanted, &room));
         }
         let array = entry.view.terms.array.is_some();

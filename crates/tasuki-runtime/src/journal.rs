@@ -115,8 +115,8 @@ mod tests {
         assert_eq!((all.len(), all[0].view.id, all[0].view.task), (1, 7, None));
         assert_eq!(all[0].view.terms, Terms::default());
         // One that knew terms, and nothing of jobs that share slots.
-        let terms = r#""terms": { "name": "night", "priority": -1, "timeout": null, "begin": null, "after": [],
-            "after_any": [], "array": null }, "reason""#;
+        let terms = r#""terms": { "name": "night", "priority": -1, "timeout": null, "begin": null,
+            "after": [], "after_any": [], "array": null }, "reason""#;
         fs::write(journal.of(7).join("job.json"), OLD.replace(r#""reason""#, terms)).unwrap();
         let expected = Terms { name: Some("night".into()), priority: -1, ..Terms::default() };
         assert_eq!(journal.load()[0].view.terms, expected);

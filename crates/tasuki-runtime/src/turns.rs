@@ -10,9 +10,9 @@ use tasuki_shepherd::Turns;
 
 /// How often the clock of the host that keeps the queue is asked for while jobs take turns, ns.
 const ASK: u64 = 250_000_000;
-/// The same while none do.
+/// How often that clock is asked for while no jobs take turns, ns.
 const ASK_IDLE: u64 = 2_000_000_000;
-/// How often until some answers are known.
+/// How often that clock is asked for until some answers are known, ns.
 const ASK_FIRST: u64 = 20_000_000;
 /// Answers that are to be known soon.
 const FIRST: usize = 8;

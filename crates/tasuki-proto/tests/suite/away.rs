@@ -49,7 +49,7 @@ fn nothing_is_sent_again_because_both_were_stopped() {
     }
 }
 
-/// What was lost indeed is sent again, also by one who never looks in time.
+/// What was lost indeed is sent again, also by one who never turns in time.
 #[test]
 fn losses_are_found_by_those_who_are_always_late() {
     let mut net = talking();
@@ -60,13 +60,13 @@ fn losses_are_found_by_those_who_are_always_late() {
         net.busy_until = [net.now + 40_000_000, net.now + 40_000_000];
         net.run_us(40_100);
     }
-    let mut late = 0;
+    let mut turns = 0;
     net.eat = [3, 3];
     while net.hosts[1].app.messages < net.hosts[0].app.sent() {
         net.busy_until = [net.now + 400_000_000, net.now + 400_000_000];
         net.run_us(400_100);
-        late += 1;
-        assert!(late < 100, "{}", net.describe());
+        turns += 1;
+        assert!(turns < 100, "{}", net.describe());
     }
     net.settle(5_000);
 }
