@@ -79,7 +79,7 @@ impl Agenda {
     /// Whether the job runs at a time, which never goes back.
     pub fn run_at(&mut self, now: u64) -> bool {
         let begun = self.later.iter().take_while(|turns| turns.from <= now).count();
-        if let Some(turns) = self.later.drain(..begun).last() {
+        if let Some(turns) = self.later.drain(..begun).next_back() {
             self.now = turns;
         }
         self.now.run_at(now)
