@@ -15,6 +15,7 @@ use std::{
     process::ExitCode,
 };
 use tasuki_cluster::Cluster;
+use tasuki_control::Sharing;
 use tasuki_fleet::{Fleet, LabHosts, SshHosts};
 use tasuki_job::{Finder, JobFacts, JobRequest, Recording, RunError, check_one_network, facts, key_advice};
 use tasuki_lab::Exit;
@@ -25,7 +26,10 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     arguments.overwrite.check_file(arguments.trace.as_deref())?;
     let program = &arguments.program;
     if arguments.resident {
-        return jobs::run(program, arguments.label, arguments.timeout);
+        return jobs::run(arguments);
+    }
+    if arguments.sharing.sharing() != Sharing::default() {
+        return Err(Failure::new("--share, --urgent and --memory are for --resident, or `tasuki submit`"));
     }
     let detected = Finder::local()?.detect(&program.program, program.mpi.as_deref())?;
     let transport = choose(program.transport, &detected.mpi)?;

@@ -1,6 +1,6 @@
 //! Jobs and hosts, as they are spoken of.
 
-use crate::{Task, Terms};
+use crate::{Punctuality, Task, Terms};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -181,7 +181,7 @@ pub struct JobView {
     /// Which task of which array it is, if it is one.
     #[serde(default)]
     pub task: Option<Task>,
-    /// Seconds that its ranks stood still because it was held.
+    /// Seconds that its ranks stood still because it was held, or for an urgent job.
     #[serde(default)]
     pub held: u64,
 }
@@ -221,4 +221,6 @@ pub struct HostView {
     pub used: u32,
     /// The jobs that have ranks on it.
     pub jobs: Vec<JobId>,
+    /// How well it keeps to the instants at which jobs that share it are switched.
+    pub turns: Punctuality,
 }

@@ -14,6 +14,7 @@ mod hello;
 mod job;
 mod order;
 mod request;
+mod sharing;
 mod terms;
 
 pub use frame::{FRAME_MAX, FrameError, Frames, write};
@@ -21,4 +22,5 @@ pub use hello::{Hello, HelloError, PROTOCOL};
 pub use job::{Bytes, Exit, HostView, JobId, JobView, Kind, Limit, Part, Presence, Spread, State, Work};
 pub use order::{Fence, Order, Report, Start};
 pub use request::{INPUT_MAX, Record, Reply, Request, SessionId, Stream, User};
+pub use sharing::{Punctuality, Sharing, Table};
 pub use terms::{ARRAY_INDEX, ARRAY_JOB, Array, Task, Terms, span};

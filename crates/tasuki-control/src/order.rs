@@ -1,6 +1,9 @@
 //! What the daemon that keeps the queue and the other daemons say to each other.
 
-use crate::{Array, Exit, JobId, Part, Record, Reply, Request, SessionId, Terms, User, Work};
+use crate::{
+    Array, Exit, JobId, Part, Punctuality, Record, Reply, Request, SessionId, Sharing, Table, Terms, User,
+    Work,
+};
 use serde::{Deserialize, Serialize};
 
 /// What ranks have put for each other until a fence.
@@ -68,6 +71,15 @@ pub enum Order {
         /// The job.
         job: JobId,
     },
+    /// From an instant on another table of slices holds.
+    Table(Box<Table>),
+    /// The answer to [`Report::Clock`].
+    Clock {
+        /// The asker's clock when it asked, ns.
+        asked: u64,
+        /// The monotonic clock of the host that keeps the queue when it answered, ns.
+        at: u64,
+    },
 }
 
 /// What a daemon tells the one that keeps the queue.
@@ -79,6 +91,13 @@ pub enum Report {
     Present {
         /// Cores that ranks may use.
         cores: u32,
+        /// Memory, in bytes; 0: unknown.
+        memory: u64,
+    },
+    /// What time is it where the queue is kept?
+    Clock {
+        /// The monotonic clock of this host, ns.
+        asked: u64,
     },
     /// A command asks something.
     Request {
@@ -150,6 +169,8 @@ pub enum Report {
         /// The job.
         job: JobId,
     },
+    /// How well this host has kept to the table since it last said so.
+    Turns(Punctuality),
 }
 
 impl Report {
@@ -166,6 +187,7 @@ impl Report {
                     timeout: Some(600),
                     after: vec![3],
                     array: Some(Array { first: 0, last: 9, step: 1, limit: Some(2) }),
+                    sharing: Sharing { share: true, urgent: false, memory: Some(1 << 30) },
                     ..Terms::default()
                 }),
                 work: Box::new(Work {

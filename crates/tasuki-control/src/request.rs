@@ -57,6 +57,11 @@ pub enum Request {
         /// The job.
         job: JobId,
     },
+    /// Jobs that share slots take turns of another length.
+    Slice {
+        /// Length of a slice, ns.
+        ns: u64,
+    },
     /// Standard input for rank 0. The answer comes when there is room for more.
     Input {
         /// The job.

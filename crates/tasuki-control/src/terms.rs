@@ -1,6 +1,6 @@
 //! When a job may begin, how long it may run, and how often it is run, as its user wants it.
 
-use crate::JobId;
+use crate::{JobId, Sharing};
 use serde::{Deserialize, Serialize};
 
 /// What a job's user wants of the queue. A field that an older version did not write down has its default.
@@ -21,6 +21,8 @@ pub struct Terms {
     pub after_any: Vec<JobId>,
     /// It is run once for each of these indices.
     pub array: Option<Array>,
+    /// How it gets on with other jobs.
+    pub sharing: Sharing,
 }
 
 /// The indices of an array of jobs that differ in nothing else.

@@ -99,9 +99,12 @@ impl Conn {
     ) {
         let path = &mut self.paths[at];
         path.largest_acked = path.largest_acked.max(Some(sum.largest));
+        path.was_away(cx.now, path.pto_ns(cx.config, self.peer_delay_ns));
         if let Some(time) = top {
-            path.rtt.sample(cx.now, cx.now.since_ns(time), delay_us.saturating_mul(1000));
-            sum.rtt = Some(path.rtt.latest);
+            if time >= path.back {
+                path.rtt.sample(cx.now, cx.now.since_ns(time), delay_us.saturating_mul(1000));
+                sum.rtt = Some(path.rtt.latest);
+            }
             path.carrier_lost_at = path.carrier_lost_at.filter(|cut| time <= *cut);
         }
         path.pto_streak = 0;

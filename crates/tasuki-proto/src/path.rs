@@ -112,6 +112,8 @@ pub(crate) struct Path {
     pub pto_streak: u32,
     pub pto_streak_since: Time,
     pub last_ack: Time,
+    /// When this side looked again after it had been away: see [`Path::was_away`].
+    pub back: Time,
     pub ping_due: bool,
     /// Lost packets, since the last one that arrived, that were longer than what every rail passes.
     pub long_lost: u32,
@@ -160,6 +162,7 @@ impl Path {
             pto_streak: 0,
             pto_streak_since: Time(0),
             last_ack: Time(0),
+            back: Time(0),
             ping_due: false,
             long_lost: 0,
             threshold: config.packet_threshold,
@@ -227,6 +230,18 @@ impl Path {
     pub fn pto_ns(&self, config: &Config, peer_delay_ns: u64) -> u64 {
         let base = self.rtt.pto_ns(config, peer_delay_ns);
         base.saturating_mul(1 << self.pto_streak.min(20)).min(crate::rtt::ns(config.max_pto))
+    }
+
+    /// Whether nobody has looked at the clock for another time-out of `pto` ns since the last one was due:
+    /// this process was stopped, or its processor was taken away. Then the time-out proves nothing about
+    /// packets, whose acknowledgements may wait in a socket or at a peer that was stopped as well, and the
+    /// time that has passed is no round trip.
+    pub fn was_away(&mut self, now: Time, pto: u64) -> bool {
+        let is_away = self.pto_at.is_some_and(|due| due.after_ns(pto) < now);
+        if is_away {
+            self.back = now;
+        }
+        is_away
     }
 
     pub fn stats(&self) -> RailStats {

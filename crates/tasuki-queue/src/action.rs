@@ -22,6 +22,8 @@ pub enum Action {
     Save(JobId),
     /// Tell a host.
     Tell(HostIndex, Order),
+    /// Tell all hosts that jobs take turns in another way.
+    Turns(Rows),
     /// The job is over: tell those who follow it.
     Over(JobId),
 }
@@ -33,4 +35,13 @@ pub struct Saved {
     pub view: JobView,
     /// What is to be run, if it was not over.
     pub work: Option<Work>,
+}
+
+/// How jobs take turns; those that are not named run all the time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// Jobs that run at once, row by row; none or at least two rows. A job may be in several.
+    pub rows: Vec<Vec<JobId>>,
+    /// Jobs that stand still.
+    pub paused: Vec<JobId>,
 }

@@ -62,7 +62,8 @@ impl Queue {
         if entry.view.state == State::Held {
             return;
         }
-        entry.frozen = entry.has_begun().then_some(now);
+        // It may stand still for an urgent job already.
+        entry.frozen = entry.frozen.or(entry.has_begun().then_some(now));
         entry.view.state = State::Held;
         entry.view.reason = Some(reason);
         let hosts = entry.hosts.clone();

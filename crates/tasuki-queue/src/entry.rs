@@ -2,7 +2,7 @@
 
 use crate::{Client, HostIndex};
 use std::collections::BTreeSet;
-use tasuki_control::{JobView, Kind, Part, State, Terms, User, Work};
+use tasuki_control::{JobView, Kind, Part, Sharing, State, Terms, User, Work};
 
 /// Characters of a command that are shown and kept.
 const COMMAND_MAX: usize = 1000;
@@ -33,8 +33,10 @@ pub(crate) struct Entry {
     pub verdict: Option<Verdict>,
     /// Whether its hosts were told to end it.
     pub ending: bool,
-    /// Since when its ranks stand still.
+    /// Since when its ranks stand still, because it is held or for an urgent job.
     pub frozen: Option<u64>,
+    /// The row of the table of slices in which it has its slots, if it shares them.
+    pub row: usize,
 }
 
 impl Entry {
@@ -70,6 +72,7 @@ impl Entry {
             verdict: None,
             ending: false,
             frozen: None,
+            row: 0,
         }
     }
 
@@ -85,7 +88,7 @@ impl Entry {
 
     /// When it has run as long as it may; `None`: it has no limit, has not begun or stands still.
     pub fn deadline(&self) -> Option<u64> {
-        let is_running = self.has_begun() && self.view.state == State::Running;
+        let is_running = self.has_begun() && self.view.state == State::Running && self.frozen.is_none();
         let begun = self.view.begun.filter(|_| is_running)?;
         Some(begun.saturating_add(self.view.held).saturating_add(self.view.terms.timeout?))
     }
@@ -93,6 +96,16 @@ impl Entry {
     /// Whether its ranks need each other.
     pub fn is_parallel(&self) -> bool {
         self.work.as_ref().is_some_and(|work| work.kind != Kind::Plain)
+    }
+
+    /// Whether its ranks run or stand still somewhere.
+    pub fn is_resident(&self) -> bool {
+        self.has_begun() && !self.view.state.is_over()
+    }
+
+    /// How it gets on with others.
+    pub fn sharing(&self) -> Sharing {
+        self.view.terms.sharing
     }
 
     /// Its part on a host.

@@ -41,6 +41,17 @@ pub enum Refusal {
     /// The job is being ended.
     #[error("job {0} is being ended")]
     Ending(JobId),
+    /// Only root may have others' jobs stand still.
+    #[error("an urgent job stops those of all others on its hosts: root alone may submit one")]
+    Urgent,
+    /// No set of hosts has so much memory.
+    #[error("{ranks} ranks of {memory} bytes each never fit into the memory of the hosts")]
+    Memory {
+        /// Ranks of the job.
+        ranks: u32,
+        /// Bytes that each is said to need.
+        memory: u64,
+    },
     /// There is nothing to run, or too much.
     #[error("a job has 1 to {0} ranks and a program")]
     Shape(u32),

@@ -1,6 +1,6 @@
 //! The hosts, as the queue knows them.
 
-use tasuki_control::Presence;
+use tasuki_control::{Presence, Punctuality};
 
 /// A host.
 #[derive(Clone, Debug)]
@@ -11,6 +11,10 @@ pub(crate) struct Host {
     /// Cores that it said it has when it was here last.
     pub cores: u32,
     pub presence: Presence,
+    /// Its memory, bytes; 0: unknown.
+    pub memory: u64,
+    /// How well it keeps to the instants of the table of slices.
+    pub turns: Punctuality,
 }
 
 impl Host {

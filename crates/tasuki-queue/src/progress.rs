@@ -1,7 +1,7 @@
 //! What hosts report.
 
 use crate::{HostIndex, entry::Verdict, queue::Queue, schedule};
-use tasuki_control::{Exit, JobId, Part, Presence, State};
+use tasuki_control::{Exit, JobId, Part, Presence, Punctuality, State};
 
 impl Queue {
     /// A host's daemon is here, and nothing of earlier jobs is left on the host.
@@ -24,6 +24,16 @@ impl Queue {
         self.end_jobs_on(now, host, &why);
         self.end_attended(now, |client| client.host == host);
         schedule::advance(self, now);
+    }
+
+    /// A host has so much memory, in bytes.
+    pub fn host_memory(&mut self, host: HostIndex, memory: u64) {
+        self.hosts[host].memory = memory;
+    }
+
+    /// A host tells how well it has kept to the table of slices.
+    pub fn kept(&mut self, host: HostIndex, kept: &Punctuality) {
+        self.hosts[host].turns.add(kept);
     }
 
     fn end_jobs_on(&mut self, now: u64, host: HostIndex, why: &str) {

@@ -1,10 +1,16 @@
 //! The queue: jobs come in, and begin when their slots are free.
 
 use crate::{
-    Action, Client, HostIndex, Refusal, Saved, entry::Entry, hosts::Host, place::deal, schedule, terms,
+    Action, Client, HostIndex, Refusal, Rows, Saved,
+    entry::Entry,
+    floor::{self, Floor, Room},
+    hosts::Host,
+    schedule, terms,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use tasuki_control::{HostView, JobId, JobView, Order, Part, Presence, Start, State, Terms, User, Work};
+use tasuki_control::{
+    HostView, JobId, JobView, Order, Presence, Punctuality, Start, State, Terms, User, Work,
+};
 
 /// Most jobs of one user that may wait.
 const WAITING_MAX: usize = 200;
@@ -16,6 +22,8 @@ pub struct Queue {
     pub(crate) jobs: BTreeMap<JobId, Entry>,
     pub(crate) actions: VecDeque<Action>,
     pub(crate) next: JobId,
+    /// How jobs take turns, as hosts were told last.
+    pub(crate) rows: Rows,
     /// Jobs are being started already.
     pub(crate) is_advancing: bool,
     /// When it was last told the time.
@@ -27,12 +35,20 @@ impl Queue {
     /// yet.
     pub fn new(hosts: impl IntoIterator<Item = (String, Option<u32>)>) -> Self {
         let presence = || Presence::Lost("not heard of since the queue's daemon began".into());
-        let host = |(name, given)| Host { name, given, cores: 1, presence: presence() };
+        let host = |(name, given)| Host {
+            name,
+            given,
+            cores: 1,
+            presence: presence(),
+            memory: 0,
+            turns: Punctuality::default(),
+        };
         Self {
             hosts: hosts.into_iter().map(host).collect(),
             jobs: BTreeMap::new(),
             actions: VecDeque::new(),
             next: 1,
+            rows: Rows::default(),
             is_advancing: false,
             looked: 0,
         }
@@ -81,6 +97,7 @@ impl Queue {
         client: Client,
     ) -> Result<JobId, Refusal> {
         terms::check(self, user, &work, &terms)?;
+        floor::check(&self.hosts, user, terms.sharing, work.ranks)?;
         let waiting = |entry: &&Entry| !entry.has_begun() && !entry.view.state.is_over();
         let waiting = self.jobs.values().filter(waiting).filter(|entry| entry.view.user == user.name).count();
         if waiting >= WAITING_MAX {
@@ -105,18 +122,14 @@ impl Queue {
         entry.view.ranks.min(self.hosts.iter().map(Host::slots).sum())
     }
 
-    /// Starts a job whose slots are free.
-    pub(crate) fn begin(&mut self, now: u64, id: JobId) {
-        let free: Vec<u32> = (0..self.hosts.len()).map(|host| self.free(host)).collect();
+    /// Starts a job that finds this room.
+    pub(crate) fn begin(&mut self, now: u64, id: JobId, room: &Room) {
+        let Some(work) = self.jobs.get(&id).and_then(|entry| entry.work.clone()) else { return };
+        let (hosts, parts) = room.parts(&self.hosts, &work);
         let Some(entry) = self.jobs.get_mut(&id) else { return };
-        let Some(work) = entry.work.clone() else { return };
-        let dealt = deal(work.spread, &free, work.ranks);
-        let with_ranks = dealt.into_iter().enumerate().filter(|(_, ranks)| !ranks.is_empty());
-        let (hosts, parts): (Vec<HostIndex>, Vec<Part>) = with_ranks
-            .map(|(host, ranks)| (host, Part { host: self.hosts[host].name.clone(), ranks }))
-            .unzip();
         entry.left = hosts.iter().copied().collect();
         entry.hosts = hosts;
+        entry.row = room.row;
         entry.view.parts = parts.clone();
         entry.view.state = State::Running;
         entry.view.begun = Some(now);
@@ -130,30 +143,10 @@ impl Queue {
         }
     }
 
-    /// Slots of all hosts that no job holds.
-    pub(crate) fn all_free(&self) -> u32 {
-        (0..self.hosts.len()).map(|host| self.free(host)).sum()
-    }
-
-    /// Slots that a job gives back when it ends, of hosts that are up.
-    pub(crate) fn slots_of(&self, entry: &Entry) -> u32 {
-        let up = self.hosts.iter().enumerate().filter(|(_, host)| host.is_up());
-        up.map(|(index, host)| entry.ranks_on(index).min(host.slots())).sum()
-    }
-
-    /// Slots of a host that no job holds; none if it is not up.
-    fn free(&self, host: HostIndex) -> u32 {
-        if self.hosts[host].is_up() { self.hosts[host].slots() - self.used(host) } else { 0 }
-    }
-
-    fn used(&self, host: HostIndex) -> u32 {
-        let held: u32 = self.jobs.values().map(|entry| entry.ranks_on(host)).sum();
-        held.min(self.hosts[host].slots())
-    }
-
-    pub(crate) fn shortage(&self, wanted: u32, free: u32) -> String {
+    pub(crate) fn shortage(&self, wanted: u32, room: &Room) -> String {
         let up: u32 = self.hosts.iter().filter(|host| host.is_up()).map(Host::slots).sum();
-        let text = format!("waits for {wanted} slots, {free} are free");
+        let memory = if room.lacks_memory { " with the memory that it needs" } else { "" };
+        let text = format!("waits for {wanted} slots{memory}, {} are free", room.sum());
         if up >= wanted {
             return text;
         }
@@ -184,12 +177,14 @@ impl Queue {
 
     /// All hosts.
     pub fn host_views(&self) -> Vec<HostView> {
+        let floor = Floor::now(&self.hosts, &self.jobs);
         let view = |(index, host): (HostIndex, &Host)| HostView {
             host: host.name.clone(),
             presence: host.presence.clone(),
             slots: host.slots(),
-            used: self.used(index),
+            used: floor.used(index),
             jobs: self.jobs.iter().filter(|(_, e)| e.ranks_on(index) > 0).map(|(id, _)| *id).collect(),
+            turns: host.turns,
         };
         self.hosts.iter().enumerate().map(view).collect()
     }

@@ -3,38 +3,20 @@
 //! worked out at which it will find them at the latest, and others may pass it if that time stays as it is
 //! (EASY backfilling: D. Lifka, "The ANL/IBM SP scheduling system", 1995).
 
-use crate::{array, entry::Entry, queue::Queue};
-use std::cmp::Reverse;
+use crate::{
+    array,
+    entry::Entry,
+    floor::{Class, Floor, class},
+    gate::{Gate, gate_of},
+    queue::Queue,
+    rows,
+};
 use tasuki_control::{JobId, State};
 
 /// Exit code of a job that was cancelled: as of a program that SIGINT ends.
 pub(crate) const CANCELLED: i32 = 130;
 /// Seconds of waiting that a point of priority counts as.
 const POINT: i64 = 3600;
-
-/// The first job that finds no slots, and what others may have meanwhile.
-struct Gate {
-    job: JobId,
-    /// When it finds its slots, if every job runs as long as it may; `None`: some have no limit.
-    until: Option<u64>,
-    /// Slots that it leaves free then.
-    spare: u32,
-}
-
-impl Gate {
-    /// Whether a job may pass that wants so many slots for so many seconds, and takes them.
-    fn admit(&mut self, now: u64, wanted: u32, timeout: Option<u64>) -> bool {
-        let Some(until) = self.until else { return false };
-        if timeout.is_some_and(|timeout| now.saturating_add(timeout) <= until) {
-            return true;
-        }
-        let fits = wanted <= self.spare;
-        if fits {
-            self.spare -= wanted;
-        }
-        fits
-    }
-}
 
 /// Starts jobs whose turn it is.
 pub(crate) fn advance(queue: &mut Queue, now: u64) {
@@ -43,21 +25,22 @@ pub(crate) fn advance(queue: &mut Queue, now: u64) {
         return;
     }
     give_up(queue, now);
-    let mut waiting: Vec<(i64, JobId)> = queue
+    let mut waiting: Vec<(bool, i64, JobId)> = queue
         .jobs
         .iter()
         .filter(|(_, entry)| entry.is_waiting() && !entry.ending)
-        .map(|(id, entry)| (turn(entry), *id))
+        .map(|(id, entry)| (class(entry.sharing()) != Class::Urgent, turn(entry), *id))
         .collect();
     waiting.sort_unstable();
     let mut gate = None;
-    for (_, id) in waiting {
+    for (_, _, id) in waiting {
         if let Some(reason) = try_begin(queue, now, id, &mut gate)
             && let Some(entry) = queue.jobs.get_mut(&id)
         {
             entry.view.reason = Some(reason);
         }
     }
+    rows::take_turns(queue, now);
     queue.is_advancing = false;
 }
 
@@ -68,20 +51,21 @@ fn try_begin(queue: &mut Queue, now: u64, id: JobId, gate: &mut Option<Gate>) ->
         if let Some(why) = hindrance(queue, now, entry).or_else(|| array::is_at_limit(queue, id)) {
             return Some(why);
         }
-        let (wanted, timeout) = (queue.wanted(entry), entry.view.terms.timeout);
-        let free = queue.all_free();
+        let wanted = queue.wanted(entry);
+        let floor = Floor::now(&queue.hosts, &queue.jobs);
+        let room = floor.room(entry.sharing(), entry.view.ranks, wanted);
         if let Some(first) = gate {
-            let passes = wanted <= free && first.admit(now, wanted, timeout);
+            let passes = wanted <= room.sum() && first.admit(&queue.hosts, now, entry, &room);
             if !passes {
                 return Some(format!("waits for job {}", first.job));
             }
-        } else if wanted > free {
-            *gate = Some(gate_of(queue, now, id, wanted, free));
-            return Some(queue.shortage(wanted, free));
+        } else if wanted > room.sum() {
+            *gate = Some(gate_of(queue.jobs.values(), floor, now, entry, wanted));
+            return Some(queue.shortage(wanted, &room));
         }
         let array = entry.view.terms.array.is_some();
         if let Some(next) = if array { array::next_task(queue, id) } else { Some(id) } {
-            queue.begin(now, next);
+            queue.begin(now, next, &room);
         }
         array::mark_begun(queue, now, id);
     }
@@ -117,25 +101,6 @@ fn give_up(queue: &mut Queue, now: u64) {
     }
 }
 
-/// When a job finds so many slots at the latest, and what it leaves free.
-fn gate_of(queue: &Queue, now: u64, job: JobId, wanted: u32, free: u32) -> Gate {
-    let running = queue.jobs.values().filter(|entry| entry.has_begun() && !entry.view.state.is_over());
-    let ends = running.filter_map(|entry| Some((ends_by(now, entry)?, queue.slots_of(entry))));
-    let mut ends: Vec<(u64, u32)> = ends.collect();
-    ends.sort_unstable_by_key(|(end, slots)| (*end, Reverse(*slots)));
-    let (mut free, mut until) = (free, None);
-    for (end, slots) in ends {
-        if until.is_some_and(|until| until < end) {
-            break;
-        }
-        free += slots;
-        if free >= wanted {
-            until = Some(end);
-        }
-    }
-    Gate { job, until, spare: free.saturating_sub(wanted) }
-}
-
 /// Time has passed: jobs that have run too long end, and those whose time has come begin.
 pub fn handle_time(queue: &mut Queue, now: u64) {
     if std::mem::replace(&mut queue.looked, now) == now {
@@ -159,12 +124,4 @@ const TIMED_OUT: i32 = 124;
 fn turn(entry: &Entry) -> i64 {
     let since = entry.view.terms.begin.unwrap_or(0).max(entry.view.submitted);
     since as i64 - i64::from(entry.view.terms.priority) * POINT
-}
-
-/// When a job that runs is over at the latest; `None`: that is not known.
-fn ends_by(now: u64, entry: &Entry) -> Option<u64> {
-    match entry.ending {
-        true => Some(now),
-        false => entry.deadline().map(|end| end.max(now)),
-    }
 }

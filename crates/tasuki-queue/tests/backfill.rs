@@ -4,7 +4,7 @@ mod support;
 
 use std::collections::BTreeMap;
 use support::{ask, drain, finish, queue, reason, state, user, work};
-use tasuki_control::{State, Terms};
+use tasuki_control::{Sharing, State, Terms};
 use tasuki_queue::Queue;
 use tasuki_random::Random;
 use tasuki_testkit::replay::Replay;
@@ -37,6 +37,24 @@ fn nothing_passes_when_nobody_knows_when_slots_are_free() {
     let wide = ask(&mut queue, 0, 2, timeout(10)).unwrap();
     let short = ask(&mut queue, 0, 1, timeout(1)).unwrap();
     assert_eq!([wide, short].map(|job| state(&queue, job)), [State::Waiting; 2]);
+}
+
+#[test]
+fn jobs_that_share_pass_one_that_wants_slots_for_itself_and_do_not_delay_it() {
+    let share = |terms: Terms| Terms { sharing: Sharing { share: true, ..Sharing::default() }, ..terms };
+    let mut queue = queue(3);
+    ask(&mut queue, 0, 3, share(timeout(100))).unwrap();
+    let alone = ask(&mut queue, 0, 2, timeout(50)).unwrap();
+    assert_eq!(reason(&queue, alone), "waits for 2 slots, 0 are free");
+    // There is a row for each of these. One has ended by then, one may not have, one leaves slots.
+    let quick = ask(&mut queue, 0, 3, share(timeout(100))).unwrap();
+    let slow = ask(&mut queue, 0, 2, share(timeout(101))).unwrap();
+    let narrow = ask(&mut queue, 0, 1, share(Terms::default())).unwrap();
+    let states = [quick, slow, narrow].map(|job| state(&queue, job));
+    assert_eq!(states, [State::Running, State::Waiting, State::Running]);
+    assert_eq!(reason(&queue, slow), format!("waits for job {alone}"));
+    [1, quick].into_iter().for_each(|job| finish(&mut queue, 100, job, 0));
+    assert_eq!(state(&queue, alone), State::Running);
 }
 
 /// A cluster whose hosts do what they are told at once, and jobs that run for a time of their own.

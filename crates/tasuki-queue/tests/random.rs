@@ -2,7 +2,7 @@
 //! gets more than its slots, every job ends once, and nothing is left on a host that is not told to end it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use tasuki_control::{Array, Bytes, Exit, Kind, Order, Presence, Spread, State, Terms, User, Work};
+use tasuki_control::{Array, Bytes, Exit, Kind, Order, Presence, Sharing, Spread, State, Terms, User, Work};
 use tasuki_queue::{Action, Client, Queue};
 use tasuki_random::Random;
 use tasuki_testkit::replay::Replay;
@@ -23,6 +23,8 @@ struct World {
     slots: Vec<u32>,
     over: BTreeSet<u64>,
     now: u64,
+    /// Some jobs share slots or are urgent.
+    sharing: bool,
 }
 
 impl World {
@@ -30,7 +32,14 @@ impl World {
         let slots: Vec<u32> = (0..1 + random.below(4)).map(|_| 1 + random.below(3) as u32).collect();
         let named = slots.iter().enumerate().map(|(at, slots)| (format!("n{at}"), Some(*slots)));
         let hosts = slots.iter().map(|_| Host::default()).collect();
-        Self { queue: Queue::new(named), hosts, slots, over: BTreeSet::new(), now: 0 }
+        Self {
+            queue: Queue::new(named),
+            hosts,
+            slots,
+            over: BTreeSet::new(),
+            now: 0,
+            sharing: random.below(2) == 0,
+        }
     }
 
     fn act(&mut self) {
@@ -44,16 +53,24 @@ impl World {
                     }
                 }
                 Action::Over(job) => assert!(self.over.insert(job), "job {job} ended twice"),
-                Action::Save(_) => {}
+                Action::Save(_) | Action::Turns(_) => {}
             }
         }
         let total: u32 = self.slots.iter().sum();
         for (view, slots) in self.queue.host_views().iter().zip(&self.slots) {
             assert!(view.used <= *slots);
+            if self.sharing {
+                continue;
+            }
             let ranks = |job: &u64| self.queue.view(*job).map_or(0, |view| view.ranks);
             assert!(view.jobs.len() as u32 <= *slots, "{view:?}");
             assert!(view.jobs.len() < 2 || view.jobs.iter().all(|job| ranks(job) < total), "{view:?}");
         }
+    }
+
+    fn sharing(&self, random: &mut Random) -> Sharing {
+        let mut some = |most: u64| self.sharing && random.below(most) == 0;
+        Sharing { share: some(2), urgent: some(6), memory: some(3).then_some(1) }
     }
 
     fn obey(&mut self, at: usize) {
@@ -110,7 +127,8 @@ impl World {
             2 => {
                 let client = Client { host: at, session: random.below(4) };
                 // One user may not have more jobs that wait.
-                let _ = self.queue.submit(self.now, &user, work(random), terms(random, self.now), client);
+                let terms = Terms { sharing: self.sharing(random), ..terms(random, self.now) };
+                let _ = self.queue.submit(self.now, &user, work(random), terms, client);
             }
             3 => drop(self.queue.cancel(self.now, &user, job)),
             4 => drop(self.queue.hold(self.now, &user, job)),
@@ -193,6 +211,7 @@ fn terms(random: &mut Random, now: u64) -> Terms {
         after: some(20).into_iter().collect(),
         after_any: some(20).into_iter().collect(),
         array,
+        sharing: Sharing::default(),
     }
 }
 

@@ -1,11 +1,15 @@
 //! `tasukid`: one thread that waits for commands, for other hosts and for shepherds, and for no one of them
 //! alone.
 
+mod duties;
+
 use crate::{
     Bundle, DaemonNote, RuntimeError,
     head::Head,
     hub::{Happening, Hub, Line},
+    present::Present,
     sessions::{Heard, SOCKET, Sessions},
+    turns::Tables,
     uplink::{Change, Uplink},
     worker::Worker,
 };
@@ -24,7 +28,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use tasuki_control::{Hello, JobId, Order, Reply, Report, SessionId, User};
+use tasuki_control::{Hello, JobId, Reply, Report, SessionId, User};
 use tasuki_watch::Instance;
 
 /// The flag of poll(2) that watches for the end of a connection and not for words.
@@ -61,7 +65,9 @@ struct Daemon {
     sessions: Sessions,
     worker: Worker,
     place: Place,
-    cores: u32,
+    /// What this host says of itself.
+    present: Present,
+    tables: Tables,
     /// The connection to the queue was lost, and jobs of that time are not gone yet: nothing more is reported
     /// about them.
     is_clearing: bool,
@@ -110,11 +116,12 @@ impl Daemon {
             sessions: Sessions::bind(Path::new(SOCKET), hello)?,
             worker: Worker::new(&bundle.member().name, shepherd),
             place,
-            cores: thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
+            present: Present::of(bundle),
+            tables: Tables::default(),
             is_clearing: false,
         };
         if let Place::Head(head, _) = &mut daemon.place {
-            head.report(bundle.own, Report::Present { cores: daemon.cores });
+            head.report(bundle.own, daemon.present.report());
         }
         daemon.settle();
         Ok(daemon)
@@ -209,8 +216,8 @@ impl Daemon {
             Token::Hub => self.hub(Hub::accept),
             Token::Line(line) => self.hub(|hub| hub.turn(line)),
             Token::Uplink => {
-                let cores = self.cores;
-                self.uplink(|uplink, out| uplink.turn(cores, out));
+                let present = self.present;
+                self.uplink(|uplink, out| uplink.turn(present, out));
             }
             Token::Shepherd(job) => self.worker.pull(job),
         }
@@ -255,17 +262,11 @@ impl Daemon {
                 Change::Order(order) => self.obey(order),
                 Change::Lost => {
                     self.is_clearing = true;
+                    self.tables.forget();
                     self.worker.end_all();
                     self.sessions.refuse_all("the connection to the queue was lost");
                 }
             }
-        }
-    }
-
-    fn obey(&mut self, order: Order) {
-        match order {
-            Order::Answer { session, reply } => self.sessions.reply(session, &reply),
-            order => self.worker.obey(order),
         }
     }
 
@@ -286,15 +287,5 @@ impl Daemon {
                 host => hub.send(host, &order),
             }
         }
-    }
-
-    fn handle_time(&mut self) {
-        let now = Instant::now();
-        self.worker.handle_time(now);
-        self.hub(|hub| hub.handle_time(now));
-        let is_idle = self.worker.is_idle();
-        self.uplink(|uplink, out| uplink.handle_time(now, is_idle, out));
-        let Place::Head(head, _) = &mut self.place else { return };
-        head.handle_time();
     }
 }

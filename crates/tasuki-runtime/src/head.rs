@@ -4,7 +4,12 @@
 mod follow;
 mod input;
 
-use crate::{Bundle, RuntimeError, journal::Journal, worker};
+use crate::{
+    Bundle, RuntimeError,
+    journal::Journal,
+    turns::{monotonic, now_is},
+    worker,
+};
 use follow::Followers;
 use input::Inputs;
 use std::{
@@ -12,17 +17,21 @@ use std::{
     path::Path,
     time::{SystemTime, UNIX_EPOCH},
 };
-use tasuki_control::{Fence, JobId, Kind, Order, Presence, Reply, Report, Request, Start, User};
+use tasuki_control::{Fence, JobId, Kind, Order, Presence, Reply, Report, Request, Start, Table, User};
 use tasuki_pmi::{FenceIn, Joint, Limits};
-use tasuki_queue::{Action, Client, HostIndex, Queue};
+use tasuki_queue::{Action, Client, HostIndex, Queue, Slicer};
 
 /// Jobs that are over and kept, with their output.
 const KEEP: usize = 1000;
+
+/// Length of a slice, ns, until root has set another one.
+const SLICE: u64 = 100_000_000;
 
 /// The queue and what belongs to it.
 pub(crate) struct Head {
     bundle: Bundle,
     queue: Queue,
+    slicer: Slicer,
     journal: Journal,
     /// The fences of jobs that run and whose ranks meet at such.
     joints: BTreeMap<JobId, Joint>,
@@ -40,6 +49,7 @@ impl Head {
         let mut head = Self {
             bundle: bundle.clone(),
             queue,
+            slicer: Slicer::new(journal.slice().unwrap_or(SLICE)),
             journal,
             joints: BTreeMap::new(),
             followers: Followers::default(),
@@ -73,7 +83,12 @@ impl Head {
     pub fn report(&mut self, host: HostIndex, report: Report) {
         match report {
             Report::Beat => {}
-            Report::Present { cores } => self.queue.host_up(now(), host, cores),
+            Report::Present { cores, memory } => {
+                self.queue.host_memory(host, memory);
+                self.queue.host_up(now(), host, cores);
+            }
+            Report::Clock { asked } => self.out.push_back((host, now_is(asked))),
+            Report::Turns(kept) => self.queue.kept(host, &kept),
             Report::Request { session, user, request } => {
                 let client = Client { host, session };
                 if let Some(reply) = self.request(client, &user, request) {
@@ -157,6 +172,7 @@ impl Head {
                 Ok(job) => Some(Reply::Submitted(job)),
                 Err(refusal) => Some(Reply::Refused(refusal.to_string())),
             },
+            Request::Slice { ns } => Some(self.set_slice(user, ns)),
             Request::Cancel { job } => done(self.queue.cancel(now(), user, job)),
             Request::Hold { job } => done(self.queue.hold(now(), user, job)),
             Request::Resume { job } => done(self.queue.resume(now(), user, job)),
@@ -177,6 +193,26 @@ impl Head {
                 }
             },
         }
+    }
+
+    fn set_slice(&mut self, user: &User, ns: u64) -> Reply {
+        if !user.is_root {
+            return Reply::Refused("root alone may change the length of slices".into());
+        }
+        match self.journal.save_slice(ns) {
+            Ok(()) => {
+                let table = self.slicer.set_slice(monotonic(), ns);
+                self.spread(&table);
+                Reply::Done
+            }
+            Err(error) => Reply::Refused(format!("it cannot be written down: {error}")),
+        }
+    }
+
+    /// Tells all hosts of a table of slices.
+    fn spread(&mut self, table: &Table) {
+        let tell = |host| (host, Order::Table(Box::new(table.clone())));
+        self.out.extend((0..self.bundle.hosts.len()).map(tell));
     }
 
     fn answer(&mut self, client: Client, reply: Reply) {
@@ -207,6 +243,10 @@ impl Head {
                 Action::Save(job) => self.save(job),
                 Action::Tell(host, order) => self.tell(host, order),
                 Action::Over(job) => self.over(job),
+                Action::Turns(rows) => {
+                    let table = self.slicer.change(monotonic(), rows);
+                    self.spread(&table);
+                }
             }
         }
     }

@@ -15,6 +15,9 @@ use tasuki_queue::Saved;
 /// Mode of the files: a job's environment is its user's, and root's.
 const MODE: u32 = 0o600;
 
+/// The file with the length of a slice.
+const SLICE: &str = "slice";
+
 /// Jobs on disk.
 pub(crate) struct Journal {
     folder: PathBuf,
@@ -36,6 +39,16 @@ impl Journal {
         let mut all: Vec<Saved> = entries.filter_map(|entry| read(&entry.path())).collect();
         all.sort_by_key(|saved| saved.view.id);
         all
+    }
+
+    /// The length of a slice that was written down, ns.
+    pub fn slice(&self) -> Option<u64> {
+        fs::read_to_string(self.folder.join(SLICE)).ok()?.trim().parse().ok()
+    }
+
+    /// Writes the length of a slice down, ns.
+    pub fn save_slice(&self, ns: u64) -> io::Result<()> {
+        replace_file(&self.folder.join(SLICE), ns.to_string().as_bytes(), MODE).map_err(io::Error::other)
     }
 
     /// The folder of a job.
@@ -80,7 +93,7 @@ fn read(folder: &Path) -> Option<Saved> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tasuki_control::{Array, Task, Terms};
+    use tasuki_control::{Array, Sharing, Task, Terms};
 
     /// What an earlier version wrote, which knew nothing of terms and tasks.
     const OLD: &str = r#"{ "id": 7, "state": "waiting", "user": "anna", "ranks": 2, "command": "/bin/true",
@@ -101,6 +114,20 @@ mod tests {
         let all = journal.load();
         assert_eq!((all.len(), all[0].view.id, all[0].view.task), (1, 7, None));
         assert_eq!(all[0].view.terms, Terms::default());
+        // One that knew terms, and nothing of jobs that share slots.
+        let terms = r#""terms": { "name": "night", "priority": -1, "timeout": null, "begin": null,
+            "after": [], "after_any": [], "array": null }, "reason""#;
+        fs::write(journal.of(7).join("job.json"), OLD.replace(r#""reason""#, terms)).unwrap();
+        let expected = Terms { name: Some("night".into()), priority: -1, ..Terms::default() };
+        assert_eq!(journal.load()[0].view.terms, expected);
+    }
+
+    #[test]
+    fn the_length_of_a_slice_is_kept() {
+        let (_folder, journal) = journal();
+        assert_eq!(journal.slice(), None);
+        journal.save_slice(50_000_000).unwrap();
+        assert_eq!((journal.slice(), journal.load().len()), (Some(50_000_000), 0));
     }
 
     #[test]
@@ -115,6 +142,7 @@ mod tests {
             after: vec![1, 2],
             after_any: vec![3],
             array: Some(Array { first: 0, last: 9, step: 2, limit: Some(4) }),
+            sharing: Sharing { share: true, urgent: false, memory: Some(1 << 31) },
         };
         view.task = Some(Task { array: 5, index: 6 });
         view.held = 17;

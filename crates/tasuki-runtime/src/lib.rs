@@ -8,6 +8,7 @@
 
 mod bundle;
 mod client;
+mod clock;
 mod daemon;
 mod error;
 mod head;
@@ -18,8 +19,10 @@ mod log;
 #[cfg(test)]
 mod meeting;
 mod note;
+mod present;
 mod sessions;
 mod start;
+mod turns;
 mod uplink;
 mod wire;
 mod worker;

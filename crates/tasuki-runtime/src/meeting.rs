@@ -3,6 +3,7 @@
 use crate::{
     Bundle,
     hub::{Happening, Hub},
+    present::Present,
     uplink::{Change, Uplink},
 };
 use std::{
@@ -56,7 +57,7 @@ impl Meeting {
             self.heard.extend(self.hub.happenings());
             self.uplink.handle_time(Instant::now(), true, &mut self.orders);
             if self.uplink.socket().is_some() {
-                self.uplink.turn(5, &mut self.orders);
+                self.uplink.turn(Present { cores: 5, memory: 7 }, &mut self.orders);
             }
             if holds(self) {
                 return true;
@@ -75,7 +76,8 @@ const SHORT: Duration = Duration::from_millis(900);
 fn a_host_of_the_cluster_is_known_by_its_key() {
     let all = bundles();
     let mut meeting = Meeting::of(&all[0], &all[1], ["1", "1"]);
-    let present = |heard: &Happening| matches!(heard, Happening::Report(1, Report::Present { cores: 5 }));
+    let present =
+        |heard: &Happening| matches!(heard, Happening::Report(1, Report::Present { cores: 5, memory: 7 }));
     assert!(meeting.until(LONG, |meeting| meeting.heard.iter().any(present)));
     assert_eq!(meeting.uplink.absence(), None);
     // A message of many records of TLS arrives whole.

@@ -2,6 +2,7 @@
 
 use crate::{
     Bundle, RuntimeError, keys,
+    present::Present,
     wire::{SILENCE, Why, Wire},
 };
 use rustls::{ClientConfig, ClientConnection, pki_types::ServerName};
@@ -133,8 +134,8 @@ impl Uplink {
         }
     }
 
-    /// The socket is ready. `cores`: what this host says of itself once it is known.
-    pub fn turn(&mut self, cores: u32, out: &mut Vec<Change>) {
+    /// The socket is ready. `present`: what this host says of itself once it is known.
+    pub(crate) fn turn(&mut self, present: Present, out: &mut Vec<Change>) {
         let now = Instant::now();
         if let State::Connecting(socket, _) = &self.state {
             let wire = match socket.take_error() {
@@ -146,7 +147,7 @@ impl Uplink {
                 Err(why) => return self.part(now, PAUSE, format!("{}: {why}", self.address), out),
             }
         }
-        match self.advance(cores, out) {
+        match self.advance(present, out) {
             Ok(None) => {}
             Ok(Some(version)) => {
                 let why = format!("it runs tasuki {version}, and this host {}", self.own.version);
@@ -167,7 +168,7 @@ impl Uplink {
     }
 
     /// Takes what has come. Returns the other end's version if it is another one.
-    fn advance(&mut self, cores: u32, out: &mut Vec<Change>) -> Result<Option<String>, Why> {
+    fn advance(&mut self, present: Present, out: &mut Vec<Change>) -> Result<Option<String>, Why> {
         let (State::Greeting(wire) | State::Joined(wire)) = &mut self.state else { return Ok(None) };
         wire.push()?;
         // Whatever ended the connection, the other end is told why; the first reason counts.
@@ -183,7 +184,7 @@ impl Uplink {
             else {
                 return Ok(None);
             };
-            wire.send(&Report::Present { cores })?;
+            wire.send(&present.report())?;
             self.state = State::Joined(wire);
         }
         let State::Joined(wire) = &mut self.state else { return Ok(None) };

@@ -1,6 +1,7 @@
 //! What every daemon does for the jobs that have ranks on its host: it has shepherds start them, passes
 //! orders on to the shepherds, and reports what they tell.
 
+use crate::turns::Tables;
 use nix::unistd::User as Account;
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -13,10 +14,10 @@ use std::{
     time::{Duration, Instant},
 };
 use tasuki_cluster::RailTable;
-use tasuki_control::{Bytes, Exit, Fence, JobId, Kind, Order, Record, Report, Start, Stream};
+use tasuki_control::{Bytes, Exit, Fence, JobId, Kind, Order, Punctuality, Record, Report, Start, Stream};
 use tasuki_pmi::{FenceOut, JobShape};
 use tasuki_shepherd::{
-    Command, End, Event, JobSpec, Limit, OwnerEnd, Pmi, Program, RankSpec, Residence, Shepherd, User,
+    Command, End, Event, JobSpec, Kept, Limit, OwnerEnd, Pmi, Program, RankSpec, Residence, Shepherd, User,
 };
 
 /// How long ranks may take to end after SIGTERM, before they are killed.
@@ -86,7 +87,14 @@ impl Worker {
             Order::Freeze { job } => self.tell(job, &Command::Freeze),
             Order::Thaw { job } => self.tell(job, &Command::Thaw),
             Order::End { job } => self.tell(job, &Command::End { grace_ms: GRACE_MS }),
-            Order::Beat | Order::Answer { .. } => {}
+            Order::Beat | Order::Answer { .. } | Order::Table(_) | Order::Clock { .. } => {}
+        }
+    }
+
+    /// Tells all jobs their turns.
+    pub fn take_turns(&self, tables: &Tables) {
+        for (job, running) in &self.jobs {
+            tables.of(*job).for_each(|turns| send(running, &Command::Turns(turns)));
         }
     }
 
@@ -171,6 +179,9 @@ impl Worker {
             Event::Ended { .. } => {
                 self.jobs.remove(&job);
                 self.out.push_back(Report::Left { job });
+            }
+            Event::Kept(Kept { switches, late, missed, worst }) => {
+                self.out.push_back(Report::Turns(Punctuality { switches, late, missed, worst_ns: worst }));
             }
             Event::Frozen { .. } | Event::Thawed { .. } | Event::State(_) => {}
         }

@@ -116,22 +116,30 @@ fn tree(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// Tells the kernel that all processes of a cgroup are to stand still, or to go on, and does not wait.
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn begin_freeze(residence: &Residence, frozen: bool) -> io::Result<()> {
+    let (file, words) = match residence {
+        Residence::V2(folder) => (folder.join("cgroup.freeze"), ["0", "1"]),
+        Residence::V1Freezer(folder) => (folder.join("freezer.state"), ["THAWED", "FROZEN"]),
+        Residence::Processes => return Ok(()),
+    };
+    fs::write(file, words[usize::from(frozen)])
+}
+
 /// Has all processes of a cgroup stand still, and returns when they do, or has them go on.
 ///
 /// # Errors
 /// If the kernel refuses, or they do not stand still in five seconds.
 pub fn freeze(residence: &Residence, frozen: bool) -> io::Result<()> {
-    let (folder, control, words, state, wanted) = match residence {
-        Residence::V2(folder) => (folder, "cgroup.freeze", ["0", "1"], "cgroup.events", "frozen 1"),
-        Residence::V1Freezer(folder) => {
-            (folder, "freezer.state", ["THAWED", "FROZEN"], "freezer.state", "FROZEN")
-        }
-        Residence::Processes => return Ok(()),
+    begin_freeze(residence, frozen)?;
+    let (folder, state, wanted) = match residence {
+        Residence::V2(folder) if frozen => (folder, "cgroup.events", "frozen 1"),
+        Residence::V1Freezer(folder) if frozen => (folder, "freezer.state", "FROZEN"),
+        _ => return Ok(()),
     };
-    fs::write(folder.join(control), words[usize::from(frozen)])?;
-    if !frozen {
-        return Ok(());
-    }
     let begin = Instant::now();
     while !fs::read_to_string(folder.join(state))?.lines().any(|line| line == wanted) {
         match begin.elapsed() {

@@ -3,6 +3,7 @@
 use crate::{
     Command, End, Event, JobSpec, State,
     feed::{Fed, Feed},
+    gate::Gate,
     herd::Herd,
     output::Piece,
     peer::Peer,
@@ -33,6 +34,8 @@ pub struct Flock {
     pub ranks: Vec<Rank>,
     /// Rank 0's standard input.
     pub feed: Feed,
+    /// When the job may run.
+    pub gate: Gate,
     answers: Answers,
     buffer: Vec<u8>,
 }
@@ -49,6 +52,7 @@ impl Flock {
             herd: Herd::new(&job.id, job.cgroup.as_deref()),
             ranks: Vec::new(),
             feed: Feed::default(),
+            gate: Gate::new()?,
             buffer: Vec::new(),
         })
     }
@@ -206,6 +210,7 @@ impl Flock {
             },
             Command::Freeze => self.freeze(),
             Command::Thaw => self.thaw(),
+            Command::Turns(turns) => self.take_turns(turns),
             Command::Query => self.peer.tell(Event::State(self.state())),
             Command::End { .. } => {}
         }
@@ -217,26 +222,5 @@ impl Flock {
             // A rank that has ended and was not reaped yet needs no signal.
             let _ = killpg(Pid::from_raw(rank.state.pid as i32), signal);
         }
-    }
-
-    fn freeze(&mut self) {
-        let begin = Instant::now();
-        match self.herd.freeze() {
-            Ok(()) => self.peer.tell(Event::Frozen { micros: begin.elapsed().as_micros() as u64 }),
-            Err(error) => {
-                // Half of a job that stands still helps nobody.
-                let _ = self.herd.thaw();
-                self.peer.tell(Event::Failed { what: format!("freeze: {error}") });
-            }
-        }
-    }
-
-    /// Has a job that stands still go on.
-    pub fn thaw(&mut self) {
-        let begin = Instant::now();
-        self.peer.tell(match self.herd.thaw() {
-            Ok(()) => Event::Thawed { micros: begin.elapsed().as_micros() as u64 },
-            Err(error) => Event::Failed { what: format!("thaw: {error}") },
-        });
     }
 }

@@ -49,6 +49,19 @@ impl Herd {
         }
     }
 
+    /// Has all stand still soon, without waiting for that: what runs now is interrupted, what the kernel does
+    /// for a process at this moment ends first.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn begin_freeze(&mut self) -> io::Result<()> {
+        self.frozen = true;
+        match self.residence {
+            Residence::Processes => stop_all(),
+            _ => cgroup::begin_freeze(&self.residence, true),
+        }
+    }
+
     /// Has all go on.
     ///
     /// # Errors

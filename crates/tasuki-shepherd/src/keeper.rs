@@ -81,8 +81,9 @@ impl Keeper {
     }
 
     fn wait(&self) -> io::Result<Vec<Token>> {
-        let Flock { peer, ranks, feed, .. } = &self.flock;
+        let Flock { peer, ranks, feed, gate, .. } = &self.flock;
         let mut waits = Waits::new(&self.signals, peer, self.door.as_ref());
+        waits.turn(gate.timer());
         waits.ranks(ranks, peer.has_room(), peer.has_reserve(), feed.wanted());
         let lines = ranks.iter().flat_map(|rank| &rank.sources);
         let deadlines = lines.filter_map(|source| source.lines.deadline());
@@ -102,6 +103,8 @@ impl Keeper {
                 Heard::Gone if self.owner == OwnerEnd::Kill => self.kill(),
                 Heard::Gone => {}
             },
+            Token::Turn if matches!(self.phase, Phase::Running) => self.flock.switch(),
+            Token::Turn => self.flock.gate.end(),
             Token::Door => {
                 let knocks = self.door.as_ref().and_then(Door::answer);
                 // An owner that is there keeps the job; closing tells the other one.
@@ -119,6 +122,7 @@ impl Keeper {
 
     fn obey(&mut self, command: Command) {
         match command {
+            Command::Turns(_) if !matches!(self.phase, Phase::Running) => {}
             Command::End { grace_ms: 0 } => self.kill(),
             Command::End { grace_ms } => self.ask_to_end(Duration::from_millis(grace_ms)),
             other => self.flock.obey(other),
@@ -138,6 +142,7 @@ impl Keeper {
         if self.phase != Phase::Running {
             return;
         }
+        self.flock.gate.end();
         if self.flock.herd.is_frozen() {
             // A process that stands still cannot end in order.
             self.flock.thaw();

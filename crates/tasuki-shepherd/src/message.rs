@@ -1,5 +1,6 @@
 //! What an owner and its shepherd say to each other.
 
+use crate::{Kept, Turns};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use tasuki_pmi::{FenceIn, FenceOut};
@@ -19,8 +20,10 @@ pub enum Command {
     Signal(i32),
     /// All processes of the job stand still: [`Event::Frozen`].
     Freeze,
-    /// All processes of the job go on: [`Event::Thawed`].
+    /// All processes of the job go on: [`Event::Thawed`]. They do when it is the job's turn.
     Thaw,
+    /// From an instant on the job runs in turns with others; [`Event::Kept`] tells now and then how well.
+    Turns(Turns),
     /// The job ends: SIGTERM to every rank's process group, and SIGKILL to everything that is left after
     /// so many milliseconds; 0: SIGKILL at once.
     End {
@@ -106,6 +109,8 @@ pub enum Event {
         /// How long that took, in microseconds.
         micros: u64,
     },
+    /// How well the instants of turns were kept since this was last told; at most once a second.
+    Kept(Kept),
     /// A command could not be carried out.
     Failed {
         /// What failed and why.

@@ -7,7 +7,7 @@ use crate::{
 use nix::{
     errno::Errno,
     poll::{PollFd, PollFlags, PollTimeout, poll},
-    sys::signalfd::SignalFd,
+    sys::{signalfd::SignalFd, timerfd::TimerFd},
 };
 use std::{
     io,
@@ -24,6 +24,8 @@ pub enum Token {
     Owner,
     /// Another owner knocks.
     Door,
+    /// It is time to freeze the job, or to have it go on.
+    Turn,
     /// Rank 0 takes more input.
     Feed,
     /// A rank, by its index, has written to one of its streams.
@@ -51,6 +53,12 @@ impl<'a> Waits<'a> {
             waits.add(door.socket(), PollFlags::POLLIN, Token::Door);
         }
         waits
+    }
+
+    /// Waits for the instant of a turn too. It comes before all else.
+    pub fn turn(&mut self, timer: &'a TimerFd) {
+        self.descriptors.insert(0, PollFd::new(timer.as_fd(), PollFlags::POLLIN));
+        self.tokens.insert(0, Token::Turn);
     }
 
     /// Waits for ranks too. A stream for which there is no room is left out altogether, because its end

@@ -2,10 +2,11 @@
 
 use super::{
     run::ProgramArgs,
+    sharing::{SharingArgs, slice},
     terms::{JobName, TermsArgs},
 };
 use clap::Args;
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 /// Options of `tasuki submit`.
 #[derive(Debug, Args)]
@@ -18,12 +19,15 @@ use std::path::PathBuf;
   tasuki submit -n 1 --array 0-99%4 ./one          # 100 times, by TASUKI_ARRAY_INDEX, 4 at a time
   tasuki submit -n 4 --after 7,8 ./collect         # when jobs 7 and 8 have ended well
   tasuki submit -n 8 --begin 18:30 --name night ./a.out
+  tasuki submit -n 8 --share ./a.out               # in turn with other such jobs on the same slots
 
 The job begins as soon as it is its turn and its slots are free, with this shell's environment, working
 directory, limits and umask. It outlives this terminal. See docs/guide/jobs.md.")]
 pub struct SubmitArgs {
     #[command(flatten)]
     pub program: ProgramArgs,
+    #[command(flatten)]
+    pub sharing: SharingArgs,
     #[command(flatten)]
     pub terms: TermsArgs,
 }
@@ -40,6 +44,9 @@ pub struct JobsArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    /// Change how long jobs that share slots run in turn, from 1ms to 60s; at first it is 100ms. For root
+    #[arg(long, value_parser = slice, conflicts_with_all = ["history", "json"])]
+    pub slice: Option<Duration>,
     /// Print CSV, a line for each job
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,

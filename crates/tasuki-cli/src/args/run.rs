@@ -1,6 +1,6 @@
 //! `tasuki run` and `tasuki env`.
 
-use super::overwrite::Overwrite;
+use super::{overwrite::Overwrite, sharing::SharingArgs};
 use crate::transport::Wanted;
 use clap::{Args, ValueEnum};
 use std::{ffi::OsString, path::PathBuf, time::Duration};
@@ -61,6 +61,8 @@ pub struct RunArgs {
     /// `tasuki topo simulate --trace` replays on any network
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
     pub trace: Option<PathBuf>,
+    #[command(flatten)]
+    pub sharing: SharingArgs,
     #[command(flatten)]
     pub overwrite: Overwrite,
 }

@@ -49,6 +49,12 @@ pub fn jobs(arguments: &JobsArgs) -> Result<ExitCode, Failure> {
     if let Some(code) = in_lab(arguments.lab.as_deref(), &[])? {
         return Ok(code);
     }
+    if let Some(slice) = arguments.slice {
+        return match connect()?.ask(&Request::Slice { ns: slice.as_nanos() as u64 })? {
+            Reply::Done => Ok(ExitCode::SUCCESS),
+            other => Err(odd(&other)),
+        };
+    }
     match connect()?.ask(&Request::Jobs { history: arguments.history })? {
         Reply::Jobs(jobs) if arguments.json => show::json(&jobs)?,
         Reply::Jobs(jobs) if arguments.csv => history::csv(&jobs)?,

@@ -92,7 +92,7 @@ pub fn all_hosts(head: &str, hosts: &[HostView], json: bool) -> Result<ExitCode,
         print_json(&hosts)?;
         return Ok(code);
     }
-    let mut rows = table(["host", "slots", "used", "jobs", "state"]);
+    let mut rows = table(["host", "slots", "used", "jobs", "missed", "state"]);
     for host in hosts {
         let state = match &host.presence {
             Presence::Up if host.host == head => "up, keeps the queue".into(),
@@ -102,7 +102,11 @@ pub fn all_hosts(head: &str, hosts: &[HostView], json: bool) -> Result<ExitCode,
         };
         let jobs: Vec<String> = host.jobs.iter().map(ToString::to_string).collect();
         let jobs = if jobs.is_empty() { "-".into() } else { jobs.join(" ") };
-        rows.add_row([host.host.clone(), host.slots.to_string(), host.used.to_string(), jobs, state]);
+        let missed = match host.turns {
+            turns if turns.switches == 0 => "-".into(),
+            turns => format!("{} of {}", turns.missed, turns.switches),
+        };
+        rows.add_row([host.host.clone(), host.slots.to_string(), host.used.to_string(), jobs, missed, state]);
     }
     println!("{rows}");
     Ok(code)

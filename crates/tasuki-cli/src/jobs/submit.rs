@@ -2,7 +2,7 @@
 
 use super::{connect, follow::follow, lab::in_lab, number, odd};
 use crate::{
-    args::{JobName, ProgramArgs, SubmitArgs, TermsArgs},
+    args::{JobName, ProgramArgs, RunArgs, SubmitArgs},
     failure::Failure,
 };
 use signal_hook::{
@@ -26,14 +26,15 @@ pub fn submit(arguments: &SubmitArgs) -> Result<ExitCode, Failure> {
         return Ok(code);
     }
     let mut client = connect()?;
-    let terms = terms(&mut client, &arguments.terms)?;
+    let terms = terms(&mut client, arguments)?;
     let work = work(&mut client, program, false)?;
     println!("{}", submitted(&mut client, work, terms)?);
     Ok(ExitCode::SUCCESS)
 }
 
 /// Runs a job as if its ranks were this process's children: with its input, signals and exit code.
-pub fn run(program: &ProgramArgs, label: bool, timeout: Option<Duration>) -> Result<ExitCode, Failure> {
+pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
+    let program = &arguments.program;
     if let Some(code) = in_lab(program.lab.as_deref(), &program.program)? {
         return Ok(code);
     }
@@ -41,7 +42,8 @@ pub fn run(program: &ProgramArgs, label: bool, timeout: Option<Duration>) -> Res
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let mut client = connect()?;
     let work = work(&mut client, program, true)?;
-    let job = submitted(&mut client, work, Terms { timeout: timeout.map(seconds), ..Terms::default() })?;
+    let (timeout, sharing) = (arguments.timeout.map(seconds), arguments.sharing.sharing());
+    let job = submitted(&mut client, work, Terms { timeout, sharing, ..Terms::default() })?;
     // The daemon ends the job when this connection ends, so it lasts as long as this process.
     thread::spawn(move || feed(client, job));
     let mut canceller = connect()?;
@@ -53,7 +55,7 @@ pub fn run(program: &ProgramArgs, label: bool, timeout: Option<Duration>) -> Res
             }
         }
     });
-    follow(&mut connect()?, job, label)
+    follow(&mut connect()?, job, arguments.label)
 }
 
 /// Passes standard input on to rank 0.
@@ -79,7 +81,8 @@ fn seconds(duration: Duration) -> u64 {
 }
 
 /// What the queue is told of a user's wishes.
-fn terms(client: &mut Client, arguments: &TermsArgs) -> Result<Terms, Failure> {
+fn terms(client: &mut Client, arguments: &SubmitArgs) -> Result<Terms, Failure> {
+    let SubmitArgs { terms: arguments, sharing, .. } = arguments;
     let mut numbers = |names: &[JobName]| {
         names.iter().map(|name| number(client, *name)).collect::<Result<Vec<JobId>, Failure>>()
     };
@@ -91,6 +94,7 @@ fn terms(client: &mut Client, arguments: &TermsArgs) -> Result<Terms, Failure> {
         after: numbers(&arguments.after)?,
         after_any: numbers(&arguments.after_any)?,
         array: arguments.array,
+        sharing: sharing.sharing(),
     })
 }
 

@@ -139,8 +139,8 @@ impl<'a> Capture<'a> {
         let malformed = tshark(&self.file, &["-Y", bad])?;
         assert!(malformed.is_empty(), "{test}, {}: {malformed}", self.host);
         let own = self.lab.sh(self.host, "cat /sys/class/net/eth1/address").trim().to_owned();
-        // A host whose program has ended answers what comes late with an ICMP message that quotes the beginning
-        // of the datagram. The quotation went the other way before and is no packet of this one.
+        // A host whose program has ended answers what comes late with an ICMP message that quotes the
+        // beginning of the datagram. The quotation went the other way before and is no packet of this one.
         let mut arguments = vec!["-Y", "!(udp.port == 9) && !icmp", "-T", "fields"];
         arguments.extend(FIELDS.iter().flat_map(|field| ["-e", *field]));
         let text = tshark(&self.file, &arguments)?;

@@ -6,3 +6,4 @@ mod support;
 mod jobs;
 mod jobs_batch;
 mod jobs_faults;
+mod jobs_share;

@@ -2,6 +2,7 @@
 
 mod app;
 mod attacker;
+mod away;
 mod basics;
 mod carrier;
 mod closing;
