@@ -3,7 +3,7 @@
 
 use crate::support::{
     TestLab, background,
-    lanes::{Told, UNTIL_ENDED, end, lane, not_ended, told, until},
+    lanes::{Told, UNTIL_ENDED, end, lane, not_ended, until},
     mpi::{Programs, families},
     mpis::Mpi,
     run::{MpiRun, Running},
