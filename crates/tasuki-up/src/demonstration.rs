@@ -83,12 +83,13 @@ impl Demonstration<'_> {
     pub fn run(&self) -> Shown {
         let mut notes = Vec::new();
         match self.stacks(&mut notes).and_then(|stacks| {
-            let report = self.bench(&stacks)?;
+            let (report, is_cut) = self.bench(&stacks)?;
             let name = stacks.first().map(|stack| stack.detected.mpi.id());
-            Ok((name, report))
+            Ok((name, report, is_cut))
         }) {
-            Ok((mpi, report)) => {
+            Ok((mpi, report, is_cut)) => {
                 notes.extend(report.failures.iter().map(ToString::to_string));
+                notes.extend(is_cut.then(too_slow));
                 Shown { mpi, notes, figures: figures(&report) }
             }
             Err(error) => {
@@ -131,7 +132,8 @@ impl Demonstration<'_> {
         }
     }
 
-    fn bench(&self, stacks: &[BuiltStack]) -> Result<Report, BenchError> {
+    /// Measures, and tells whether the time was over before all was measured.
+    fn bench(&self, stacks: &[BuiltStack]) -> Result<(Report, bool), BenchError> {
         let measurement = Measurement {
             networks: self.testbed,
             stacks,
@@ -157,7 +159,8 @@ impl Demonstration<'_> {
             });
             let report = measurement.run(Session { progress: self.progress, interrupted: &stop });
             over.store(true, Ordering::Relaxed);
-            report
+            let is_cut = stop.load(Ordering::Relaxed) && !self.interrupted.load(Ordering::Relaxed);
+            Ok((report?, is_cut))
         })
     }
 
@@ -177,6 +180,14 @@ impl Demonstration<'_> {
         };
         Shown { mpi: None, notes, figures }
     }
+}
+
+fn too_slow() -> String {
+    format!(
+        "not all was measured in the {} s that the demonstration has, as on hosts with other work: \
+         `tasuki bench mpi` takes its time",
+        LIMIT.as_secs()
+    )
 }
 
 fn figures(report: &Report) -> Vec<Figure> {
