@@ -18,6 +18,10 @@ use std::{
 /// Rail, lane and sender of a packet, each combination of which numbers its own packets.
 type Numbered = (String, String, String);
 
+/// Bytes of a datagram that asks whether a peer's socket is there (docs/internals/transport.md, liveness). It
+/// is sent to a peer of whom nothing was heard for most of a second, as on a busy machine.
+const KNOCK: u64 = 16;
+
 /// What tshark shows of one packet.
 struct Shown {
     from: String,
@@ -25,7 +29,7 @@ struct Shown {
     frames: Vec<u8>,
     /// Path and number of the packet that is acknowledged, if there is one acknowledgement.
     acked: Vec<(String, String, u64)>,
-    /// Bytes of a datagram that is not one of Tasuki's packets.
+    /// Bytes of a datagram that is neither one of Tasuki's packets nor a knock.
     foreign: Option<u64>,
     /// Priority and VLAN of its tag.
     tag: Option<(u64, u64)>,
@@ -82,6 +86,7 @@ fn shown(line: &str) -> Shown {
     let number = (!cells[3].is_empty()).then(|| (path, count(cells[3])));
     assert!(number.is_none() || cells[9] == "1" || cells[9] == "True", "checksum: {line}");
     let foreign = (number.is_none() && !cells[8].is_empty()).then(|| count(cells[8]) - 8);
+    let foreign = foreign.filter(|length| *length != KNOCK);
     let tag = (!cells[10].is_empty()).then(|| (count(cells[10]), count(cells[11])));
     let kind = |word: &&str| u8::from_str_radix(word.trim_start_matches("0x"), 16).expect("a kind");
     let frames = list(4).iter().map(kind).collect();
@@ -177,8 +182,7 @@ fn check_numbers(test: &str, ways: [&[Shown]; 2]) {
 /// Headerless datagrams: without loss each is a byte shorter than the one before, except for the first and
 /// the last of a round.
 fn check_lengths(test: &str, way: &[Shown], bytes: u64) {
-    let lengths: Vec<u64> =
-        way.iter().filter_map(|shown| shown.foreign).filter(|length| *length > 1).collect();
+    let lengths: Vec<u64> = way.iter().filter_map(|shown| shown.foreign).collect();
     assert!(lengths.iter().sum::<u64>() >= bytes, "{test}: {} datagrams", lengths.len());
     let first = lengths.iter().max().copied().unwrap_or(0);
     for pair in lengths.windows(2) {
@@ -242,7 +246,7 @@ fn captures_of_real_runs_are_understood() {
         let length_coded = name == "TASUKI_BULK";
         let missing: Vec<u8> = ALWAYS.into_iter().filter(|kind| !kinds.contains(kind)).collect();
         assert!(missing.is_empty(), "{what}: no frame of kinds {missing:x?}");
-        let foreign = all().filter(|shown| shown.foreign.is_some_and(|length| length > 1)).count();
+        let foreign = all().filter(|shown| shown.foreign.is_some()).count();
         if length_coded {
             check_lengths(&what, &to_second, LONG);
         } else {
