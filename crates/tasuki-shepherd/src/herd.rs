@@ -11,8 +11,9 @@ use nix::{
 };
 use std::{io, path::Path, thread, time::Duration};
 
-/// Rounds in which all processes of a job without a cgroup must be stopped.
-const STOP_ROUNDS: u32 = 200;
+/// Rounds in which all processes of a job without a cgroup must be stopped: some seconds. A process stops
+/// when it gets a processor, which a busy machine does not give at once.
+const STOP_ROUNDS: u32 = 2_000;
 
 /// The processes of one job.
 #[derive(Debug)]

@@ -43,8 +43,8 @@ pub fn hosts(lab: &TestLab) -> Vec<String> {
 
 /// Everything of one host that must be the same after `undo`.
 pub fn whole(lab: &TestLab, host: &str) -> String {
-    // The kernel tells up to a second later that a link has its carrier (net/core/link_watch.c): then IPv6 gets
-    // its address. Until then such a link is both NO-CARRIER and LOWER_UP.
+    // The kernel tells up to a second later that a link has its carrier (net/core/link_watch.c): then IPv6
+    // gets its address. Until then such a link is both NO-CARRIER and LOWER_UP.
     eventually("links are settled", || {
         let links = lab.sh(host, "ip -o link");
         !links.lines().any(|link| link.contains("NO-CARRIER") && link.contains("LOWER_UP"))

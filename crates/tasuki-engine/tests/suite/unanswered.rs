@@ -1,4 +1,4 @@
-//! A peer that has never answered, as behind a firewall that drops UDP, is an error after a while and no hang.
+//! A peer that has never answered, as behind a firewall that drops UDP, is an error after a while, no hang.
 
 use crate::node::{Lane, Node, options, run};
 use std::{net::UdpSocket, time::Duration};

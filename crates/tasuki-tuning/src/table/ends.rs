@@ -42,7 +42,7 @@ tuning! {
         why "A firewall that drops UDP, or a wrong address, would have a program wait for ever. A peer that \
              has been greeted has opened its endpoint, and its helper thread answers whatever the program \
              does.";
-        measure "5", test "-p tasuki-cli --test faults -- --include-ignored";
+        measure "5", test "-p tasuki-cli --test mpi refusals::";
         adr 4;
 
         /// Refusals of one socket that are read in one poll.
