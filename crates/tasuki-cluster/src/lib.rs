@@ -40,4 +40,4 @@ pub use rail_table::{HostRail, RailPeer, RailTable, RailTableError};
 pub use rails::{Rail, RailNames};
 pub use ssh::{SshAddress, SshJump, SshOptions, SshTarget, SshUser};
 pub use text::{TextError, read_text, text_of};
-pub use units::{Ipv4Net, MacAddr, MacError, NetError, Rate, RateError};
+pub use units::{AROUND_FRAME, Ipv4Net, MacAddr, MacError, NetError, Rate, RateError};

@@ -52,7 +52,7 @@ pub type Progress<'a> = &'a mut dyn FnMut(f64, &str);
 
 /// A discovery of the hosts of a fleet.
 pub struct Discoverer<'a> {
-    pub(crate) fleet: &'a Fleet,
+    fleet: &'a Fleet,
     options: &'a Options,
     pub(crate) agents: Agents,
     pub(crate) hosts: Vec<Option<HostSight>>,
@@ -92,8 +92,7 @@ impl<'a> Discoverer<'a> {
         for (part, times) in [(0.3, 1), (0.4, 3)] {
             (self.progress)(part, "who hears whom");
             self.greet(self.options.time * times);
-            self.sights(ANSWER, |_| Some(Order::Report));
-            self.rename();
+            self.report(|_| true);
             graph = infer(&self.hosts);
             let is_doubtful =
                 |finding: &Finding| matches!(finding.kind, Kind::OneWay | Kind::Uneven | Kind::Silent);
@@ -108,8 +107,14 @@ impl<'a> Discoverer<'a> {
         Ok(Discovered { hosts: self.hosts, graph, measured: measured.unwrap_or_default() })
     }
 
+    /// Asks some hosts what they have heard.
+    pub(crate) fn report(&mut self, of: impl Fn(usize) -> bool) {
+        self.sights(ANSWER, |host| of(host).then_some(Order::Report));
+        self.rename();
+    }
+
     /// Gives hosts that have not failed orders, and takes what they have seen.
-    pub(crate) fn sights(&mut self, limit: Duration, order: impl Fn(usize) -> Option<Order>) {
+    fn sights(&mut self, limit: Duration, order: impl Fn(usize) -> Option<Order>) {
         let failed = &self.failed;
         let answers = self.agents.tell(limit, |host| order(host).filter(|_| !failed.contains_key(&host)));
         for (host, answer) in answers.into_iter().enumerate() {
@@ -171,7 +176,7 @@ impl<'a> Discoverer<'a> {
 
     /// Gives hosts the names that the file will have: their own, or, where that cannot be or another host has
     /// it, the one by which they were reached.
-    pub(crate) fn rename(&mut self) {
+    fn rename(&mut self) {
         let own: Vec<String> =
             self.hosts.iter().flatten().map(|host| host.name.to_ascii_lowercase()).collect();
         for (number, host) in self.hosts.iter_mut().enumerate() {

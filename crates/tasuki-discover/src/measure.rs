@@ -8,9 +8,8 @@ use crate::{
     protocol::{Sent, Train},
 };
 use std::collections::BTreeSet;
+use tasuki_cluster::AROUND_FRAME;
 
-/// Bytes that Ethernet adds to a frame's payload: preamble, header, frame check sequence and gap.
-pub(crate) const AROUND_FRAME: u32 = 38;
 /// Payloads that are tried, as far as NICs have them, bytes: the least that IPv6 asks for, plain Ethernet,
 /// and what switches and adapters commonly stop at.
 const SIZES: [u32; 6] = [576, 1280, 1500, 2000, 4000, 9000];

@@ -46,7 +46,8 @@ impl Discoverer<'_> {
             let at_once = if again == 0 { at_once } else { 1 };
             let rounds = measure::rounds(&lines, &todo, at_once);
             for (number, round) in rounds.iter().enumerate() {
-                let part = 0.5 + 0.4 * number as f64 / rounds.len() as f64;
+                let tries = again as f64 + number as f64 / rounds.len() as f64;
+                let part = 0.5 + 0.4 * tries / TRIALS as f64;
                 (self.progress)(part, "what cables carry");
                 for way in 0..2 {
                     trial += 1;
@@ -85,8 +86,7 @@ impl Discoverer<'_> {
         }
         thread::sleep(TRAVEL);
         let to: BTreeSet<usize> = round.iter().map(|&line| lines[line].ports[1 - way].host).collect();
-        self.sights(ANSWER, |host| to.contains(&host).then_some(Order::Report));
-        self.rename();
+        self.report(|host| to.contains(&host));
         for &number in round {
             let line = &lines[number];
             let [from, to] = [line.ports[way], line.ports[1 - way]];

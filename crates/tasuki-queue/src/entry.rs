@@ -108,6 +108,11 @@ impl Entry {
         self.view.terms.sharing
     }
 
+    /// Its hosts, and how many ranks it has on each.
+    pub fn places(&self) -> impl Iterator<Item = (HostIndex, u32)> + '_ {
+        self.hosts.iter().zip(&self.view.parts).map(|(host, part)| (*host, part.ranks.len() as u32))
+    }
+
     /// Its part on a host.
     pub fn part(&self, host: HostIndex) -> Option<&Part> {
         let at = self.hosts.iter().position(|one| *one == host)?;

@@ -112,8 +112,7 @@ impl Floor {
     /// Sums wrap: what is taken away was added before.
     fn change(&mut self, entry: &Entry, slots: fn(u32, u32) -> u32, memory: fn(u64, u64) -> u64) {
         let sharing = entry.sharing();
-        for (&host, part) in entry.hosts.iter().zip(&entry.view.parts) {
-            let ranks = part.ranks.len() as u32;
+        for (host, ranks) in entry.places() {
             let place = &mut self.hosts[host];
             let held = ranks.min(place.slots);
             let sum = match class(sharing) {
@@ -142,7 +141,7 @@ impl Floor {
         let row_max = if is_known { ROWS_MAX } else { ROWS_UNKNOWN };
         let rows = if class == Class::Shares { (self.row_count() + 1).min(row_max) } else { 1 };
         let each = memory_each(sharing, ranks, wanted);
-        let mut best: Option<Room> = None;
+        let mut best = Room { free: vec![0; self.hosts.len()], row: 0, lacks_memory: false };
         let mut has_slots = false;
         for row in 0..rows {
             let slots: Vec<u32> = self.hosts.iter().map(|place| place.free(class, row)).collect();
@@ -151,14 +150,13 @@ impl Floor {
             let room = Room { free, row, lacks_memory: false };
             has_slots |= slots.iter().sum::<u32>() >= wanted;
             let sum = room.sum();
-            if best.as_ref().is_none_or(|best| sum > best.sum()) {
-                best = Some(room);
+            if sum > best.sum() {
+                best = room;
             }
             if sum >= wanted {
                 break;
             }
         }
-        let best = best.unwrap_or(Room { free: vec![0; self.hosts.len()], row: 0, lacks_memory: false });
         Room { lacks_memory: has_slots && best.sum() < wanted, ..best }
     }
 

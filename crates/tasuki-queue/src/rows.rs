@@ -36,8 +36,7 @@ impl Row {
 }
 
 fn slots_of<'a>(queue: &'a Queue, entry: &'a Entry) -> impl Iterator<Item = (HostIndex, u32)> + 'a {
-    let parts = entry.hosts.iter().zip(&entry.view.parts);
-    parts.map(|(&host, part)| (host, (part.ranks.len() as u32).min(queue.hosts[host].slots())))
+    entry.places().map(|(host, ranks)| (host, ranks.min(queue.hosts[host].slots())))
 }
 
 fn residents(queue: &Queue, kind: Class) -> impl Iterator<Item = &Entry> {

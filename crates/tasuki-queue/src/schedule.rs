@@ -32,9 +32,9 @@ pub(crate) fn advance(queue: &mut Queue, now: u64) {
         .map(|(id, entry)| (class(entry.sharing()) != Class::Urgent, turn(entry), *id))
         .collect();
     waiting.sort_unstable();
-    let mut gate = None;
+    let (mut gate, mut floor) = (None, Floor::now(&queue.hosts, &queue.jobs));
     for (_, _, id) in waiting {
-        if let Some(reason) = try_begin(queue, now, id, &mut gate)
+        if let Some(reason) = try_begin(queue, now, id, &mut gate, &mut floor)
             && let Some(entry) = queue.jobs.get_mut(&id)
         {
             entry.view.reason = Some(reason);
@@ -45,14 +45,20 @@ pub(crate) fn advance(queue: &mut Queue, now: u64) {
 }
 
 /// Begins a job, or as many tasks of an array as it can. Returns why something of it still waits.
-fn try_begin(queue: &mut Queue, now: u64, id: JobId, gate: &mut Option<Gate>) -> Option<String> {
+/// `floor`: what jobs have taken now.
+fn try_begin(
+    queue: &mut Queue,
+    now: u64,
+    id: JobId,
+    gate: &mut Option<Gate>,
+    floor: &mut Floor,
+) -> Option<String> {
     loop {
         let entry = queue.jobs.get(&id).filter(|entry| entry.is_waiting() && !entry.ending)?;
         if let Some(why) = hindrance(queue, now, entry).or_else(|| array::is_at_limit(queue, id)) {
             return Some(why);
         }
         let wanted = queue.wanted(entry);
-        let floor = Floor::now(&queue.hosts, &queue.jobs);
         let room = floor.room(entry.sharing(), entry.view.ranks, wanted);
         if let Some(first) = gate {
             let passes = wanted <= room.sum() && first.admit(&queue.hosts, now, entry, &room);
@@ -60,7 +66,7 @@ fn try_begin(queue: &mut Queue, now: u64, id: JobId, gate: &mut Option<Gate>) ->
                 return Some(format!("waits for job {}", first.job));
             }
         } else if wanted > room.sum() {
-            *gate = Some(gate_of(queue.jobs.values(), floor, now, entry, wanted));
+            *gate = Some(gate_of(queue.jobs.values(), floor.clone(), now, entry, wanted));
             return Some(queue.shortage(wanted, &room));
         }
         let array = entry.view.terms.array.is_some();
@@ -68,6 +74,7 @@ fn try_begin(queue: &mut Queue, now: u64, id: JobId, gate: &mut Option<Gate>) ->
             queue.begin(now, next, &room);
         }
         array::mark_begun(queue, now, id);
+        *floor = Floor::now(&queue.hosts, &queue.jobs);
     }
 }
 

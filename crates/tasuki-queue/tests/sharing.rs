@@ -1,26 +1,18 @@
 //! Jobs that share slots, jobs that are alone and urgent ones, in any order of events: no slot has two jobs
 //! of one row, every job that runs is in a row, and nothing runs where an urgent job does.
 
+mod support;
+
 use std::collections::{BTreeMap, BTreeSet};
-use tasuki_control::{Bytes, Exit, JobId, Kind, Order, Sharing, Spread, State, Terms, User, Work};
-use tasuki_queue::{Action, Client, Queue, Refusal, Rows};
+use support::{CLIENT, user};
+use tasuki_control::{Exit, JobId, Kind, Order, Sharing, State, Terms, Work};
+use tasuki_queue::{Action, Queue, Refusal, Rows};
 use tasuki_random::Random;
 use tasuki_testkit::replay::Replay;
 
+/// A program without an MPI.
 fn work(ranks: u32) -> Work {
-    Work {
-        ranks,
-        argv: vec![Bytes::from(&b"/bin/true"[..])],
-        env: Vec::new(),
-        folder: Bytes::from(&b"/"[..]),
-        umask: 0,
-        limits: Vec::new(),
-        kind: Kind::Plain,
-        mpi: None,
-        spread: Spread::ByNode,
-        over_tasuki: false,
-        attended: false,
-    }
+    Work { kind: Kind::Plain, ..support::work(ranks) }
 }
 
 fn terms(sharing: Sharing) -> Terms {
@@ -30,7 +22,6 @@ fn terms(sharing: Sharing) -> Terms {
 const SHARE: Sharing = Sharing { share: true, urgent: false, memory: None };
 const URGENT: Sharing = Sharing { share: false, urgent: true, memory: None };
 const ALONE: Sharing = Sharing { share: false, urgent: false, memory: None };
-const CLIENT: Client = Client { host: 0, session: 1 };
 
 /// A queue with what its hosts were told.
 struct World {
@@ -53,7 +44,7 @@ impl World {
     }
 
     fn submit(&mut self, ranks: u32, sharing: Sharing) -> JobId {
-        let root = User { name: "root".into(), is_root: true };
+        let root = user("root");
         let job = self.queue.submit(1, &root, work(ranks), terms(sharing), CLIENT).expect("is taken");
         self.sharing.insert(job, sharing);
         self.act();
@@ -130,7 +121,7 @@ fn any_order_of_events() {
         let mut random = Random::new(seed);
         let slots: Vec<u32> = (0..1 + random.below(4)).map(|_| 1 + random.below(3) as u32).collect();
         let mut world = World::new(&slots);
-        let root = User { name: "root".into(), is_root: true };
+        let root = user("root");
         for _ in 0..200 {
             let some = world.begun.keys().copied().nth(random.index(world.begun.len().max(1)));
             match (random.below(8), some) {
@@ -196,14 +187,14 @@ fn an_urgent_job_stops_those_on_its_hosts() {
     assert_eq!((world.is_running(second), world.rows.paused.len()), (true, 1));
     world.end(second);
     assert_eq!(world.rows, Rows::default());
-    let anna = User { name: "anna".into(), is_root: false };
+    let anna = user("anna");
     assert_eq!(world.queue.submit(1, &anna, work(1), terms(URGENT), CLIENT), Err(Refusal::Urgent));
 }
 
 #[test]
 fn time_that_a_job_stands_still_for_an_urgent_one_does_not_count() {
     let mut world = World::new(&[1]);
-    let root = User { name: "root".into(), is_root: true };
+    let root = user("root");
     let limited = Terms { timeout: Some(100), ..terms(SHARE) };
     let job = world.queue.submit(0, &root, work(1), limited, CLIENT).expect("is taken");
     world.sharing.insert(job, SHARE);
@@ -236,7 +227,7 @@ fn memory_admits() {
     assert_eq!(world.rows.rows.len(), 4, "four jobs of two gigabytes each");
     let reason = world.queue.view(5).expect("it").reason.clone().unwrap_or_default();
     assert!(reason.contains("with the memory that it needs"), "{reason}");
-    let root = User { name: "root".into(), is_root: true };
+    let root = user("root");
     let refused = world.queue.submit(1, &root, work(2), terms(gigabytes(5)), CLIENT);
     assert_eq!(refused, Err(Refusal::Memory { ranks: 2, memory: 5 << 30 }));
 }

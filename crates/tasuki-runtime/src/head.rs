@@ -4,12 +4,7 @@
 mod follow;
 mod input;
 
-use crate::{
-    Bundle, RuntimeError,
-    journal::Journal,
-    turns::{monotonic, now_is},
-    worker,
-};
+use crate::{Bundle, RuntimeError, journal::Journal, turns::now_is, worker};
 use follow::Followers;
 use input::Inputs;
 use std::{
@@ -20,6 +15,7 @@ use std::{
 use tasuki_control::{Fence, JobId, Kind, Order, Presence, Reply, Report, Request, Start, Table, User};
 use tasuki_pmi::{FenceIn, Joint, Limits};
 use tasuki_queue::{Action, Client, HostIndex, Queue, Slicer};
+use tasuki_sys::clock::monotonic_ns;
 
 /// Jobs that are over and kept, with their output.
 const KEEP: usize = 1000;
@@ -201,7 +197,7 @@ impl Head {
         }
         match self.journal.save_slice(ns) {
             Ok(()) => {
-                let table = self.slicer.set_slice(monotonic(), ns);
+                let table = self.slicer.set_slice(monotonic_ns(), ns);
                 self.spread(&table);
                 Reply::Done
             }
@@ -244,7 +240,7 @@ impl Head {
                 Action::Tell(host, order) => self.tell(host, order),
                 Action::Over(job) => self.over(job),
                 Action::Turns(rows) => {
-                    let table = self.slicer.change(monotonic(), rows);
+                    let table = self.slicer.change(monotonic_ns(), rows);
                     self.spread(&table);
                 }
             }

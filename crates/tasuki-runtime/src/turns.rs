@@ -1,12 +1,9 @@
 //! The table of slices on one host: in the host's own time, for each job of the host.
 
 use crate::clock::Offset;
-use nix::{
-    sys::time::TimeValLike,
-    time::{ClockId, clock_gettime},
-};
 use tasuki_control::{JobId, Order, Report, Table};
 use tasuki_shepherd::Turns;
+use tasuki_sys::clock::monotonic_ns;
 
 /// How often the clock of the host that keeps the queue is asked for while jobs take turns, ns.
 const ASK: u64 = 250_000_000;
@@ -33,12 +30,12 @@ pub(crate) struct Tables {
 impl Tables {
     /// Another table. What was to begin at the same instant or later is void.
     pub fn take(&mut self, table: Table) {
-        let now = self.theirs(monotonic());
+        let now = self.theirs(monotonic_ns());
         self.tables.retain(|other| other.from < table.from);
         let begun = self.tables.iter().filter(|other| other.from <= now).count();
         self.tables.drain(..begun.saturating_sub(1));
         self.tables.push(table);
-        self.told = self.offset.ahead(monotonic());
+        self.told = self.offset.ahead(monotonic_ns());
     }
 
     /// There is no connection to the queue any more: its tables and its clock are of no use.
@@ -52,7 +49,7 @@ impl Tables {
 
     /// The question that is due, if one is.
     pub fn question(&mut self) -> Option<Report> {
-        let now = monotonic();
+        let now = monotonic_ns();
         let turns = self.tables.last().is_some_and(|table| !table.rows.is_empty());
         let pause = match (self.offset.samples() < FIRST, turns) {
             (true, _) => ASK_FIRST,
@@ -67,7 +64,7 @@ impl Tables {
 
     /// The answer to a question. Returns whether jobs are to be told their turns anew.
     pub fn answer(&mut self, asked: u64, at: u64) -> bool {
-        let now = monotonic();
+        let now = monotonic_ns();
         self.offset.sample(asked, at, now);
         let ahead = self.offset.ahead(now);
         let is_off = ahead.abs_diff(self.told) > TOLERANCE.unsigned_abs();
@@ -101,14 +98,7 @@ fn turns(table: &Table, job: JobId, from: u64) -> Turns {
 
 /// The answer to a host that asks what time it is here.
 pub(crate) fn now_is(asked: u64) -> Order {
-    Order::Clock { asked, at: monotonic() }
-}
-
-/// The monotonic clock, ns.
-pub(crate) fn monotonic() -> u64 {
-    // The clock is always there.
-    let time = clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(0, |time| time.num_nanoseconds());
-    u64::try_from(time).unwrap_or(0)
+    Order::Clock { asked, at: monotonic_ns() }
 }
 
 #[cfg(test)]

@@ -1,17 +1,15 @@
 //! When a job may run: not while its owner has frozen it, and only in its turns if it takes turns.
 
 use crate::{Event, Kept, Turns, flock::Flock, priority, turns::Agenda};
-use nix::{
-    sys::{
-        time::{TimeSpec, TimeValLike},
-        timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags},
-    },
-    time::{ClockId as Clock, clock_gettime},
+use nix::sys::{
+    time::{TimeSpec, TimeValLike},
+    timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags},
 };
 use std::{
     io,
     time::{Duration, Instant},
 };
+use tasuki_sys::clock::monotonic_ns;
 
 /// How often the owner is told how well instants are kept, at most.
 const TELL: Duration = Duration::from_secs(1);
@@ -94,13 +92,13 @@ impl Flock {
 
     /// Freezes the job or has it go on, if it is time.
     pub fn switch(&mut self) {
-        let now = monotonic();
+        let now = monotonic_ns();
         let gate = &mut self.gate;
         let due = gate.due.filter(|due| *due <= now).unwrap_or(now);
         let its_turn = gate.agenda.run_at(now);
         if its_turn != std::mem::replace(&mut gate.its_turn, its_turn) && !gate.held {
             let done = if its_turn { self.herd.thaw() } else { self.herd.begin_freeze() };
-            self.gate.kept.count(due, monotonic());
+            self.gate.kept.count(due, monotonic_ns());
             if let Err(error) = done {
                 let _ = self.herd.thaw();
                 self.peer.tell(Event::Failed { what: format!("it cannot be switched: {error}") });
@@ -139,11 +137,4 @@ impl Flock {
             Err(error) => Event::Failed { what: format!("thaw: {error}") },
         });
     }
-}
-
-/// The monotonic clock, ns, which this host's daemon reads too.
-fn monotonic() -> u64 {
-    // The clock is always there.
-    let time = clock_gettime(Clock::CLOCK_MONOTONIC).map_or(0, |time| time.num_nanoseconds());
-    u64::try_from(time).unwrap_or(0)
 }

@@ -25,11 +25,6 @@ impl Turns {
     /// The job runs all the time.
     pub const ALWAYS: Self = Self { from: 0, slice: 1, rows: 1, own: 1 };
 
-    /// The bits of all rows.
-    fn all(&self) -> u64 {
-        u64::MAX >> (64 - self.rows.clamp(1, 64))
-    }
-
     /// Whether the job runs in a slice, counted from `from` on.
     fn runs_in(&self, slice: u64) -> bool {
         self.own >> (slice % u64::from(self.rows.clamp(1, 64))) & 1 == 1
@@ -46,11 +41,9 @@ impl Turns {
 
     /// The next time after `now` at which the job is to be stopped or to go on; `None`: never.
     pub fn change_after(&self, now: u64) -> Option<u64> {
-        if matches!(self.own & self.all(), 0) || self.own & self.all() == self.all() {
-            return None;
-        }
         let slice = self.slice_at(now);
-        let mut later = (1..=64).map(|step| slice.saturating_add(step));
+        // All rows come once in so many slices.
+        let mut later = (1..=u64::from(self.rows.clamp(1, 64))).map(|step| slice.saturating_add(step));
         let next = later.find(|next| self.runs_in(*next) != self.runs_in(slice))?;
         Some(self.from.saturating_add(next.saturating_mul(self.slice.max(1))))
     }

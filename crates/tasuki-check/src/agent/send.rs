@@ -7,10 +7,9 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+use tasuki_cluster::AROUND_FRAME;
 use tasuki_wire::{CABLE_HEAD_LEN, CableHello, CableKind, CableNic, CableProbe};
 
-/// Bytes that Ethernet adds to a frame's payload: preamble, header, frame check sequence and gap.
-const AROUND_FRAME: usize = 38;
 /// Shortest payload of a frame, bytes.
 const FRAME_MIN: usize = 46;
 /// Time between two hellos.
@@ -116,7 +115,7 @@ pub fn fill(place: &Place, listeners: &[&Listener], filling: Filling) -> Vec<Sen
 fn fill_one(place: &Place, listener: &Listener, filling: Filling) -> Sent {
     let room = filling.bytes.saturating_sub(CABLE_HEAD_LEN + place.host_name().len() + listener.name().len());
     let body: Vec<u8> = (0..room).map(|at| (at * 31 % 251) as u8).collect();
-    let wire_bits = (filling.bytes.max(FRAME_MIN) + AROUND_FRAME) as f64 * 8.0;
+    let wire_bits = (filling.bytes.max(FRAME_MIN) + AROUND_FRAME as usize) as f64 * 8.0;
     let gap = wire_bits / filling.bits_per_second.max(1) as f64;
     let mut sent = Sent { nic: listener.index(), ..Sent::default() };
     let begun = Instant::now();

@@ -15,10 +15,8 @@ use std::{
     thread,
     time::Duration,
 };
-use tasuki_cluster::{HostId, NicId};
+use tasuki_cluster::{AROUND_FRAME, HostId, NicId};
 
-/// Bytes that Ethernet adds to a frame's payload: preamble, header, frame check sequence, gap.
-const AROUND: usize = 38;
 /// Short frames of a run: their number, their size, and the most per second. Their number is large enough to
 /// show a loss of some tenths of a percent.
 const SHORT: (u32, usize, u64) = (4000, 120, 20_000);
@@ -252,7 +250,7 @@ impl Checker<'_> {
                         sending: sent.seconds,
                         held: sent.held,
                         arriving: came.seconds,
-                        wire_bytes: (bytes + AROUND) as u64,
+                        wire_bytes: (bytes + AROUND_FRAME as usize) as u64,
                         planned: if full { planned } else { 0 },
                     };
                     streams.insert([from, to], stream);
@@ -372,9 +370,9 @@ impl Checker<'_> {
 fn shape(full: bool, rate: u64, mtu: u32) -> (u32, usize, u64) {
     if full {
         let bytes = mtu as usize;
-        let frames = (rate as f64 * FULL_SECONDS / ((bytes + AROUND) as f64 * 8.0)) as u32;
+        let frames = (rate as f64 * FULL_SECONDS / ((bytes + AROUND_FRAME as usize) as f64 * 8.0)) as u32;
         return (frames.clamp(FULL_MIN, FULL_MAX), bytes, rate);
     }
     let (frames, bytes, per_second) = SHORT;
-    (frames, bytes, (per_second * ((bytes + AROUND) * 8) as u64).min(rate / 2))
+    (frames, bytes, (per_second * ((bytes + AROUND_FRAME as usize) * 8) as u64).min(rate / 2))
 }

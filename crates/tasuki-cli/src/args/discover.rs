@@ -10,7 +10,7 @@ use std::{path::PathBuf, time::Duration};
 switches. NICs that are down are
 brought up for the moment, and set down again whatever happens. Left alone are the interface by which you are
 logged in, interfaces with a default route, wireless ones, and ports of bridges and bonds.
-Then frames of growing size, and a tenth of a second of traffic, show what each cable carries.
+Then frames of growing size and a short train of full ones show what each cable carries.
 
 Examples:
   sudo tasuki discover n1 n2 n3 n4 -o cluster.toml       # over ssh as root

@@ -105,8 +105,10 @@ fn four_bare_hosts_run_an_mpi_over_all_cables_and_are_as_before_after_down() {
     }
     // A busy machine does not come to the last of these in the demonstration's time, and says so.
     let is_cut = said.contains("not all was measured in the 20 s");
-    for word in ["latency, 8 bytes", "bandwidth, 64 KiB", "barrier of 4 hosts"] {
-        assert!(said.contains(word) || is_cut, "{word:?} is not in: {said}");
+    for (word, may_lack) in
+        [("latency, 8 bytes", false), ("bandwidth, 64 KiB", false), ("barrier of 4 hosts", is_cut)]
+    {
+        assert!(said.contains(word) || may_lack, "{word:?} is not in: {said}");
     }
     assert!(sent(&hosts.lab) > carried + 1_000_000, "the cables carried it");
     eprintln!("{}", said.lines().find(|line| line.starts_with("Ready after")).unwrap_or_default());

@@ -4,12 +4,13 @@ use super::{
     host::{IDENTITY_INTERFACE, SysctlPlan},
     routes::Router,
 };
-use crate::{Cluster, DEFAULT_MTU, HostId, MacAddr, NicId, Rate, STRIPE_MAX, STRIPE_PIECE_US, StripePolicy};
+use crate::{
+    AROUND_FRAME, Cluster, DEFAULT_MTU, HostId, MacAddr, NicId, Rate, STRIPE_MAX, STRIPE_PIECE_US,
+    StripePolicy,
+};
 use serde::{Deserialize, Serialize};
 use std::{fmt, net::Ipv4Addr};
 
-/// Bytes that Ethernet adds to a frame's payload on the wire: header, frame check sequence, preamble and gap.
-const FRAME_OVERHEAD: u64 = 38;
 /// Most frames that TCP hands to a NIC at once: the kernel's own limit (`GSO_MAX_SEGS`).
 const PIECE_MAX: u64 = 65_535;
 
@@ -83,7 +84,7 @@ impl fmt::Display for StripePlan {
 
 /// Frames of full size that a NIC of this rate sends in [`STRIPE_PIECE_US`].
 fn piece(rate: Rate, mtu: u32) -> u32 {
-    let frame_bits = (u64::from(mtu) + FRAME_OVERHEAD) * 8;
+    let frame_bits = (u64::from(mtu + AROUND_FRAME)) * 8;
     let frames = rate.bits_per_second / 1_000_000 * STRIPE_PIECE_US / frame_bits;
     frames.clamp(1, PIECE_MAX) as u32
 }

@@ -6,4 +6,4 @@ mod rate;
 
 pub use mac::{MacAddr, MacError};
 pub use net::{Ipv4Net, NetError};
-pub use rate::{Rate, RateError};
+pub use rate::{AROUND_FRAME, Rate, RateError};

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 use thiserror::Error;
 
+/// Bytes that Ethernet adds to a frame's payload on the wire: preamble, header, frame check sequence and gap.
+pub const AROUND_FRAME: u32 = 38;
+
 /// A link rate in bit/s: the line rate of Ethernet, which includes preamble, frame check sequence and
 /// inter-frame gap. Text form: `100M`, `2.5G`, `1G`; a plain integer is bit/s. It is displayed in its
 /// shortest exact form.

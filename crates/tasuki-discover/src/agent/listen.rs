@@ -59,8 +59,7 @@ impl Listener {
 
     /// Sends a hello to everybody. If the queue is full or the cable is down it is lost; hellos come again.
     pub fn send(&self, mac: [u8; 6], hello: &[u8]) {
-        let frame = [&[0xff; 6], &mac[..], &CABLE_ETHERTYPE.to_be_bytes(), hello].concat();
-        let _ = self.socket.send(&frame);
+        let _ = self.socket.send(&to_everybody(mac, hello));
     }
 }
 
@@ -72,6 +71,11 @@ impl Drop for Listener {
             let _ = thread.join();
         }
     }
+}
+
+/// A probe of cables as a frame to everybody.
+pub fn to_everybody(mac: [u8; 6], probe: &[u8]) -> Vec<u8> {
+    [&[0xff; 6], &mac[..], &CABLE_ETHERTYPE.to_be_bytes(), probe].concat()
 }
 
 fn listen(mut ring: PacketRing, book: &Mutex<Book>, missed: &AtomicU64, end: &AtomicBool) {

@@ -167,7 +167,7 @@ impl Agent {
             let numbered = self.sight.nics.iter().zip(&self.listeners).enumerate();
             for (index, (nic, listener)) in numbered {
                 let Some(listener) = listener else { continue };
-                let sender = CableNic { host: self.host as u16 + 1, nic: index as u16 + 1 };
+                let sender = self.number(index);
                 let (number, run, mac) = (self.sent, self.run, nic.mac.0);
                 let hello = Discovery { number, run, sender, host_name: &host, nic_name: &nic.name, mac };
                 if hello.emit(&mut buffer).is_some() {
@@ -180,6 +180,11 @@ impl Agent {
             }
             thread::sleep(HELLO_TIME);
         }
+    }
+
+    /// A NIC, by its place in the host's list, as frames name it.
+    fn number(&self, index: usize) -> CableNic {
+        CableNic { host: self.host as u16 + 1, nic: index as u16 + 1 }
     }
 
     /// The name of the host in frames: a host name may have characters that no frame carries.
@@ -196,8 +201,7 @@ impl Agent {
             return Sent::default();
         };
         let host_name = &self.host_name();
-        let number = CableNic { host: self.host as u16 + 1, nic: index as u16 + 1 };
-        Sender { run: self.run, nic: number, host_name, nic_name: &nic.name, mac: nic.mac.0 }
+        Sender { run: self.run, nic: self.number(index), host_name, nic_name: &nic.name, mac: nic.mac.0 }
             .send(listener, train)
     }
 

@@ -1,16 +1,16 @@
 //! Sending frames by which a cable is measured: a few of growing size, then a train of equal ones at a pace.
 
-use super::listen::Listener;
+use super::listen::{Listener, to_everybody};
 use crate::{
     book::{Measuring, Part},
-    measure::AROUND_FRAME,
     protocol::{Sent, Train},
 };
 use std::{
     io, thread,
     time::{Duration, Instant},
 };
-use tasuki_wire::{CABLE_ETHERTYPE, CableKind, CableNic, CableProbe};
+use tasuki_cluster::AROUND_FRAME;
+use tasuki_wire::{CableKind, CableNic, CableProbe};
 
 /// How often a size is tried.
 const AGAIN: usize = 3;
@@ -79,7 +79,7 @@ impl Sender<'_> {
         // Names that were told before fit.
         let _ = filler.emit(&mut probe);
         probe.resize(probe.len().max(bytes as usize), 0);
-        [&[0xff; 6], &mac[..], &CABLE_ETHERTYPE.to_be_bytes(), &probe].concat()
+        to_everybody(mac, &probe)
     }
 }
 

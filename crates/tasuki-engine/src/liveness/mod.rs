@@ -177,18 +177,19 @@ impl Liveness {
     /// Counted in rounds, so that the time for which this process is stopped does not count.
     pub fn never_met(&self, net: &mut Net, peers: &Peers) -> Vec<Verdict> {
         let Some(rounds) = self.greeting_rounds else { return Vec::new() };
-        let seconds = rounds * liveness::ROUND_NS / 1_000_000_000;
-        let silent = net.never_answered(rounds);
-        let fails = |peer: Peer| {
-            let record = peers.get(peer).filter(|record| !record.gone)?;
+        let mut silent = net.never_answered(rounds);
+        // A peer that has spoken to this endpoint in another way is there.
+        let is_unheard = |conn| net.packets_from(conn) == 0;
+        silent.retain(|peer| peers.get(*peer).is_some_and(|one| !one.gone && is_unheard(one.conn)));
+        let gone = |peer| {
             let reason = format!(
-                "it has not answered for {seconds} s (TASUKI_GREETING): most likely a firewall drops UDP \
-                 between the hosts. `tasuki doctor` finds out which, and says what opens it"
+                "it has not answered for {} s (TASUKI_GREETING): most likely a firewall drops UDP \
+                 between the hosts. `tasuki doctor` finds out which, and says what opens it",
+                seconds(rounds)
             );
-            // A peer that has spoken to this endpoint in another way is there.
-            (net.packets_from(record.conn) == 0).then_some(Verdict::Gone(peer, reason))
+            Verdict::Gone(peer, reason)
         };
-        silent.into_iter().filter_map(fails).collect()
+        silent.into_iter().map(gone).collect()
     }
 
     /// Tells the user of peers that have not answered for long. Such a peer is not dead as far as is known,
@@ -205,9 +206,8 @@ impl Liveness {
                 liveness::UNANSWERED_NS / 1_000_000_000,
                 record.address.port,
                 record.address.host(),
-                self.greeting_rounds.map_or(String::new(), |rounds| {
-                    format!(", for {} s in all", rounds * liveness::ROUND_NS / 1_000_000_000)
-                }),
+                self.greeting_rounds
+                    .map_or(String::new(), |rounds| format!(", for {} s in all", seconds(rounds))),
             ));
         }
     }
@@ -287,4 +287,9 @@ fn gone(peer: Peer, record: &PeerRecord) -> Verdict {
              has ended, or a firewall there refuses UDP"
         ),
     )
+}
+
+/// How long so many rounds take, in whole seconds.
+fn seconds(rounds: u64) -> u64 {
+    rounds * liveness::ROUND_NS / 1_000_000_000
 }

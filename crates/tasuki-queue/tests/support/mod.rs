@@ -1,4 +1,5 @@
 //! A queue of hosts with a slot each, and jobs for it.
+#![allow(dead_code)] // Every test program uses its own part.
 
 use tasuki_control::{Bytes, Exit, Kind, Spread, State, Terms, User, Work};
 use tasuki_queue::{Action, Client, Queue, Refusal};
