@@ -161,6 +161,19 @@ impl Segment {
         }
     }
 
+    /// Whether a slot belongs to the sender with this token: it may still write there, or something that it
+    /// has written is still to be received.
+    pub fn has_sender(&self, token: &Token) -> bool {
+        let is_theirs = |index| {
+            let slot = self.geometry.slot(index);
+            let state = self.map.half(slot + SLOT_STATE).load(Ordering::Acquire);
+            let mut bytes = [0; 16];
+            self.map.copy_out(slot + SLOT_TOKEN, &mut bytes);
+            matches!(state, OPEN | CLOSED) && Token::from_bytes(bytes) == *token
+        };
+        self.map.is_here() && (0..self.geometry.peers).any(is_theirs)
+    }
+
     /// Finds out whether the sender of a slot has closed or died, and if so prepares the slot to be freed.
     fn check_sender(&mut self, index: usize) {
         let at = self.geometry.slot(index) + SLOT_STATE;

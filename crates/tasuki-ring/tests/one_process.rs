@@ -93,8 +93,10 @@ fn a_slot_is_given_on_after_its_records_have_been_received() {
     let mut inbox = segment(SMALLEST_RING, 1);
     let (first, second) = (Token::from_bytes([1; 16]), Token::from_bytes([2; 16]));
     let mut outbox = Outbox::open(&inbox.token(), &first).unwrap();
+    assert!(!inbox.has_sender(&second));
     assert!(push(&mut outbox, b"last words"));
     drop(outbox);
+    assert!(inbox.has_sender(&first), "its last words are still here");
     assert!(matches!(Outbox::open(&inbox.token(), &second), Err(OpenError::Full { slots: 1, .. })));
     let mut seen = Vec::new();
     inbox.receive(9, |slot, bytes| {
@@ -103,6 +105,7 @@ fn a_slot_is_given_on_after_its_records_have_been_received() {
     });
     assert_eq!(seen[0].1, b"last words");
     assert_eq!(departures(&mut inbox), [Departure::Closed]);
+    assert!(!inbox.has_sender(&first));
     assert_eq!(inbox.sender(seen[0].0), None);
     let mut outbox = Outbox::open(&inbox.token(), &second).unwrap();
     assert!(push(&mut outbox, b"hello"));

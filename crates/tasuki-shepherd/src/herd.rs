@@ -9,7 +9,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::{Pid, getpid},
 };
-use std::{io, path::Path, thread, time::Duration};
+use std::{collections::HashSet, io, path::Path, thread, time::Duration};
 
 /// Rounds in which all processes of a job without a cgroup must be stopped: some seconds. A process stops
 /// when it gets a processor, which a busy machine does not give at once.
@@ -116,21 +116,37 @@ fn descendants() -> Vec<Process> {
     processes::descendants(getpid().as_raw())
 }
 
-/// Stops all descendants. A process may fork before its signal arrives, so that there are rounds, until
-/// none was found running.
+/// Stops all descendants. A process may fork before its signal arrives, and /proc is not read in one moment:
+/// so there are rounds, until none was found running twice in a row.
 fn stop_all() -> io::Result<()> {
+    let (mut asked, mut quiet) = (HashSet::new(), 0);
     for round in 0..STOP_ROUNDS {
-        let running: Vec<_> =
-            descendants().into_iter().filter(|process| !matches!(process.state, 'T' | 't' | 'Z')).collect();
-        if running.is_empty() {
+        let running: Vec<_> = descendants().into_iter().filter(|process| !stands(process, &asked)).collect();
+        quiet = if running.is_empty() { quiet + 1 } else { 0 };
+        if quiet == 2 {
             return Ok(());
         }
-        running.iter().for_each(|process| signal(process.pid, Signal::SIGSTOP));
+        for process in running {
+            signal(process.pid, Signal::SIGSTOP);
+            asked.insert(process.pid);
+        }
         if round > 2 {
             thread::sleep(Duration::from_millis(1));
         }
     }
     Err(io::Error::other("processes do not stop"))
+}
+
+/// Whether a process runs nothing of its program until it is continued. One that sleeps in the kernel
+/// uninterruptibly stops before it returns to its program, if it was asked to; until then it may never come
+/// to that: a shell that has made a child by vfork(2) sleeps so until the child begins a program, which the
+/// child does not do once it is stopped.
+fn stands(process: &Process, asked: &HashSet<i32>) -> bool {
+    match process.state {
+        'T' | 't' | 'Z' => true,
+        'D' => asked.contains(&process.pid),
+        _ => false,
+    }
 }
 
 /// Signals a process. One that is gone needs none.

@@ -4,7 +4,7 @@
 mod support;
 
 use std::{fs, time::Duration};
-use support::{Job, LIMIT, assert_nothing_left, both, processes, run, script, shepherd};
+use support::{Job, LIMIT, assert_nothing_left, both, processes, run, script, shepherd, without_cgroup};
 use tasuki_shepherd::{
     Command, End, Event, INPUT_WINDOW, JobSpec, Limit, Residence, Shepherd, ShepherdError, Stream, User,
 };
@@ -155,6 +155,24 @@ fn a_job_stands_still_and_goes_on() {
     ran.send(Command::End { grace_ms: 0 });
     ran.run_out();
     assert!(matches!(state.residence, Residence::Processes) || ran.ends[&0] == End::Signal(9));
+}
+
+/// A shell waits in the kernel for a child that it has made by vfork(2) until the child has begun a program;
+/// a child that is stopped before that keeps it there.
+#[test]
+fn shells_that_do_nothing_but_start_programs_stand_still() {
+    let job = without_cgroup(script("forks", 4, "while :; do /bin/true; done"));
+    let (mut ran, _) = Job::started(&job);
+    for _ in 0..100 {
+        ran.send(Command::Freeze);
+        match ran.until(|event| matches!(event, Event::Frozen { .. } | Event::Failed { .. })) {
+            Event::Failed { what } => panic!("{what}"),
+            _ => ran.send(Command::Thaw),
+        }
+        ran.until(|event| matches!(event, Event::Thawed { .. }));
+    }
+    ran.send(Command::End { grace_ms: 0 });
+    ran.run_out();
 }
 
 #[test]

@@ -150,10 +150,11 @@ impl Engine {
         let mut verdicts = self.liveness.judge(&mut self.net, &self.peers, now);
         verdicts.extend(self.liveness.never_met(&mut self.net, &self.peers));
         self.carry_out(verdicts, now);
+        for (peer, reason) in self.shm.take_dead(&self.peers, self.is_closing()) {
+            self.fail_peer(peer, reason.to_owned());
+        }
         if self.liveness.is_round_for_all() {
-            for (peer, reason) in self.shm.find_dead(&self.peers) {
-                self.fail_peer(peer, reason.to_owned());
-            }
+            self.shm.look_after(&self.peers);
             self.liveness.tell_of_unanswered(&mut self.net, &self.peers, now);
         }
         // Peers that were asked for a sign of life have something to be sent.

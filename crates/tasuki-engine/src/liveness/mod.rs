@@ -2,7 +2,7 @@
 //!
 //! Silence proves nothing about a peer. What counts is what its host says, and that is weighed in [`trial`]:
 //! from time to time peers on other hosts are *knocked at*, with a datagram that their host refuses if the
-//! socket is gone. Peers on this host are looked after by [`crate::shm::Shm::find_dead`].
+//! socket is gone. Peers on this host are looked after by [`crate::shm::Shm::look_after`].
 
 mod trial;
 

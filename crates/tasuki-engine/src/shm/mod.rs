@@ -6,6 +6,7 @@
 //! by both ends ([`dual_copy`]).
 
 mod control;
+mod departed;
 pub(crate) mod dual_copy;
 pub(crate) mod inline;
 mod outbound;
@@ -14,7 +15,7 @@ mod record;
 mod senders;
 
 use tasuki_proto::Time;
-use tasuki_ring::{Departure, OpenError, Outbox, Record, Segment, Slot, Token, Verdict};
+use tasuki_ring::{OpenError, Outbox, Record, Segment, Slot, Token, Verdict};
 use tasuki_tuning::shm;
 
 use crate::address::Address;
@@ -22,6 +23,7 @@ use crate::api::Peer;
 use crate::clock::Clock;
 use crate::messages::Messages;
 use crate::peers::Peers;
+use departed::Suspect;
 use dual_copy::DualCopies;
 use outbound::Outbound;
 use payload::{Payload, first_bytes};
@@ -41,6 +43,8 @@ pub(crate) struct Shm {
     outbound: Vec<Option<Box<Outbound>>>,
     /// Peers whose ring was full when a frame was to be pushed.
     stalled: Vec<Peer>,
+    /// Peers that show signs of having ended.
+    suspects: Vec<Suspect>,
     /// The last poll has found something. Then the next one takes more than one record: otherwise the first
     /// record is handed on before a look for a second, which would cost the transfer of a cache line between
     /// two processors.
@@ -79,6 +83,7 @@ impl Shm {
             senders: Senders::default(),
             outbound: Vec::new(),
             stalled: Vec::new(),
+            suspects: Vec::new(),
             flowing: false,
             dual_copies,
         }
@@ -234,32 +239,6 @@ impl Shm {
 
 /// Ends.
 impl Shm {
-    /// Looks after the processes that write here and those that this endpoint writes to (a system call for
-    /// each). Gives the peers that are gone, and why.
-    pub fn find_dead(&mut self, peers: &Peers) -> Vec<(Peer, &'static str)> {
-        const GONE: &str = "its process on this host is gone";
-        let mut dead = Vec::new();
-        if let Some(segment) = &mut self.segment {
-            let senders = &mut self.senders;
-            segment.reap(|slot, _, departure| {
-                let Some(peer) = senders.remove(slot) else { return };
-                match departure {
-                    Departure::Closed => {}
-                    Departure::Corrupt => dead.push((peer, "its ring in shared memory is corrupt")),
-                    _ => dead.push((peer, GONE)),
-                }
-            });
-        }
-        for (peer, record) in peers.iter().filter(|(_, record)| !record.gone) {
-            debug_assert_eq!(peer, record.id.into());
-            let ended = |outbound: &Outbound| outbound.outbox.is_shut() || !outbound.outbox.alive();
-            if self.outbound(peer).is_some_and(ended) {
-                dead.push((peer, GONE));
-            }
-        }
-        dead
-    }
-
     /// Gives up the ring to a peer that has failed: payload that waits is given back.
     pub fn abandon(&mut self, peer: Peer, messages: &mut Messages) {
         self.dual_copies.forget_requests(peer);

@@ -5,6 +5,7 @@
 //! Truth from outside: the bytes that were sent; which process lives; what the kernel was told to refuse.
 //! `TASUKI_SEED` replays a random test.
 
+#[path = "../common/other.rs"]
 mod other;
 mod seccomp;
 mod sender;
@@ -128,7 +129,7 @@ fn all_bytes_arrive_whoever_copies_them() {
         }
         assert!(start.elapsed() < TIMEOUT, "no sender has ever written: {counters:?}");
     }
-    other.finish(&mut node);
+    other.finish(|| node.turn());
 }
 
 /// A sender that computes is not waited for.
@@ -142,7 +143,7 @@ fn a_sender_that_computes_writes_nothing() {
     assert_content(&node, recv, 7, LONG);
     assert_eq!(node.endpoint.dual_copies().received, 0);
     assert_eq!(written(&mut other, &mut node), 0);
-    other.finish(&mut node);
+    other.finish(|| node.turn());
 }
 
 /// The kernel refuses to write: the receiver copies those bytes, too, and does not ask again.
@@ -159,7 +160,7 @@ fn where_writing_is_forbidden_the_receiver_reads() {
     let after = node.endpoint.dual_copies();
     assert_eq!((after.offered, after.received, after.refused), (offered, received, refused));
     assert_eq!(received, 0);
-    other.finish(&mut node);
+    other.finish(|| node.turn());
 }
 
 /// Has the other process begin to write a part of a message, and not go on. The receive, unless it cannot be
@@ -186,7 +187,7 @@ fn held_up() -> Option<(Other, Node, u64)> {
 #[test]
 fn a_sender_that_dies_while_it_writes_ends_the_receive() {
     let Some((other, mut node, recv)) = held_up() else { return };
-    let (mut second, address) = Other::start("free");
+    let (mut second, address) = Other::start("helper", "free");
     let peer = node.endpoint.add_peer(&address);
     second.tell(&node.address());
     let further = node.recv_from(peer, LONG);
@@ -202,7 +203,7 @@ fn a_sender_that_dies_while_it_writes_ends_the_receive() {
         _ => false,
     };
     assert_eq!(node.done.iter().filter(|done| failed(done)).count(), 1);
-    second.finish(&mut node);
+    second.finish(|| node.turn());
 }
 
 /// An endpoint that closes while another process writes into its program's memory waits for the end of that.

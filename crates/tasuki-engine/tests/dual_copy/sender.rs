@@ -143,7 +143,7 @@ impl Node {
 
 /// A sender in another process, and an endpoint here that knows it.
 pub fn start(task: &str) -> (Other, Node) {
-    let (mut other, address) = Other::start(task);
+    let (mut other, address) = Other::start("helper", task);
     let mut node = Node::new();
     node.peer = Some(node.endpoint.add_peer(&address));
     other.tell(&node.address());

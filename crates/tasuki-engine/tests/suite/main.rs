@@ -10,9 +10,12 @@ mod exchange;
 mod framing;
 mod node;
 mod operations;
+#[path = "../common/other.rs"]
+mod other;
 #[path = "../common/plain.rs"]
 mod plain;
 mod remote;
 mod sockets;
+mod stopped;
 mod streams;
 mod unanswered;

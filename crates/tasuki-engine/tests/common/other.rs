@@ -1,13 +1,16 @@
-//! The other process.
+//! Another process of the same executable: a test of it does what the environment asks for and is empty
+//! otherwise.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use tasuki_engine::Address;
-
-use crate::sender::Node;
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -18,10 +21,10 @@ pub struct Other {
 }
 
 impl Other {
-    /// Starts it; gives the address of its endpoint.
-    pub fn start(task: &str) -> (Other, Address) {
+    /// Starts it, as the test `helper`; gives the address of its endpoint.
+    pub fn start(helper: &str, task: &str) -> (Other, Address) {
         let mut command = Command::new(std::env::current_exe().expect("own path"));
-        command.args(["--exact", "helper", "--nocapture", "--test-threads=1"]);
+        command.args(["--exact", helper, "--nocapture", "--test-threads=1"]);
         command.env("TASUKI_TASK", task).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("own executable");
         let stdin = child.stdin.take().expect("piped");
@@ -61,12 +64,12 @@ impl Other {
         writeln!(self.stdin, "{word}").expect("it listens");
     }
 
-    /// Ends it well.
-    pub fn finish(mut self, node: &mut Node) {
+    /// Ends it well; `meanwhile` is done again and again until then.
+    pub fn finish(mut self, mut meanwhile: impl FnMut()) {
         self.tell("end");
         let start = Instant::now();
         loop {
-            node.turn();
+            meanwhile();
             if let Some(status) = self.child.try_wait().expect("our child") {
                 assert!(status.success());
                 return;
@@ -75,7 +78,25 @@ impl Other {
         }
     }
 
+    /// It gets no processor until [`Other::go_on`].
+    #[allow(dead_code, reason = "not every test stops it")]
+    pub fn stop(&self) {
+        self.signal(Signal::SIGSTOP);
+    }
+
+    /// It gets processors again.
+    #[allow(dead_code, reason = "not every test stops it")]
+    pub fn go_on(&self) {
+        self.signal(Signal::SIGCONT);
+    }
+
+    #[allow(dead_code, reason = "not every test stops it")]
+    fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.child.id().cast_signed()), signal).expect("our child");
+    }
+
     /// Ends it without any clean-up of its own (SIGKILL).
+    #[allow(dead_code, reason = "not every test kills it")]
     pub fn kill(mut self) {
         self.child.kill().expect("our child");
         self.child.wait().expect("its end");

@@ -1,0 +1,132 @@
+//! What peers on the same host have sent before they left is received by a process that did not run when they
+//! left: as on a busy machine, where a process may wait for a processor for half a second.
+
+use std::{
+    io::BufRead,
+    sync::mpsc::{Receiver, channel},
+    thread::sleep,
+    time::Duration,
+};
+
+use tasuki_engine::{Address, Completion, Endpoint, Options};
+
+use crate::node::{Lane, Node, options, run};
+use crate::other::Other;
+
+/// Longer than a round of looking after peers, which is a fifth of a second: the first poll after it begins a
+/// round.
+const STOPPED: Duration = Duration::from_millis(250);
+
+/// Peers on this host are looked after in one round of four: these many stops meet such a round in all
+/// likelihood.
+const LEAVERS: usize = 16;
+
+const GREETING: u64 = 1;
+const ANSWER: u64 = 2;
+const LAST_WORDS: u64 = 3;
+const WORDS: usize = 3;
+
+/// What the other process does: it greets whom it is told of, and says when all words of a peer have come.
+#[test]
+fn helper() {
+    let Ok(_) = std::env::var("TASUKI_TASK") else { return };
+    let told = Options { on_failure: Some(|_| println!("SAYS failed")), ..options(Lane::Shared) };
+    let endpoint = Endpoint::open(&told).unwrap();
+    let hexadecimal: String =
+        endpoint.address().to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    println!("SAYS {hexadecimal}");
+    let mut node = Node::acquainted(vec![endpoint]).pop().unwrap();
+    let lines = lines();
+    loop {
+        node.turn();
+        match lines.try_recv().as_deref() {
+            Ok("end") => return node.endpoint.close(),
+            Ok("greet") => greet(&mut node, &lines.recv().unwrap()),
+            Ok("words") => (0..WORDS).for_each(|_| {
+                node.recv(None, Some(LAST_WORDS), 0, 8);
+            }),
+            Ok(other) => panic!("no task: {other}"),
+            Err(_) => {}
+        }
+        let came = |tag: u64| {
+            let is = move |done: &&Completion| matches!(done, Completion::Recv { tag: of, .. } if *of == tag);
+            node.done.iter().filter(is).count()
+        };
+        if came(ANSWER) == 1 {
+            println!("SAYS met");
+            node.done.clear();
+        } else if came(LAST_WORDS) == WORDS {
+            println!("SAYS got");
+            node.done.clear();
+        }
+    }
+}
+
+fn lines() -> Receiver<String> {
+    let (tell, lines) = channel();
+    std::thread::spawn(move || {
+        std::io::stdin().lock().lines().map_while(Result::ok).for_each(|line| drop(tell.send(line)));
+    });
+    lines
+}
+
+fn greet(node: &mut Node, hexadecimal: &str) {
+    let byte = |at: usize| u8::from_str_radix(&hexadecimal[2 * at..2 * at + 2], 16).unwrap();
+    let bytes: Vec<u8> = (0..hexadecimal.len() / 2).map(byte).collect();
+    let peer = node.endpoint.add_peer(&Address::from_bytes(&bytes).unwrap());
+    node.peers.push(peer);
+    node.recv(Some(node.peers.len() - 1), Some(ANSWER), 0, 8);
+    node.send(node.peers.len() - 1, Some(GREETING), &[1; 8]);
+}
+
+/// An endpoint here, and its number for the other process's endpoint.
+fn leaver(of: &Address) -> Vec<Node> {
+    let mut node = Node::acquainted(vec![Endpoint::open(&options(Lane::Shared)).unwrap()]).pop().unwrap();
+    let peer = node.endpoint.add_peer(of);
+    node.peers.push(peer);
+    vec![node]
+}
+
+/// Says its last words and leaves while the other process stands still.
+fn leave(mut leaver: Vec<Node>, other: &mut Other) {
+    other.tell("words");
+    other.stop();
+    sleep(STOPPED);
+    for _ in 0..WORDS {
+        leaver[0].send(1, Some(LAST_WORDS), &[3; 8]);
+    }
+    run(&mut leaver, |all| {
+        all[0].done.iter().filter(|done| matches!(done, Completion::Send { .. })).count() >= WORDS
+    });
+    leaver.pop().unwrap().endpoint.close();
+    other.go_on();
+    assert_eq!(other.hear_with(|| {}), "got");
+}
+
+#[test]
+fn last_words_of_peers_that_are_known_arrive() {
+    let (mut other, address) = Other::start("stopped::helper", "");
+    for _ in 0..LEAVERS {
+        let mut all = leaver(&address);
+        all[0].recv(Some(1), Some(GREETING), 0, 8);
+        let own: String =
+            all[0].endpoint.address().to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        other.tell("greet");
+        other.tell(&own);
+        run(&mut all, |all| !all[0].done.is_empty());
+        all[0].send(1, Some(ANSWER), &[2; 8]);
+        assert_eq!(other.hear_with(|| all[0].turn()), "met");
+        all[0].done.clear();
+        leave(all, &mut other);
+    }
+    other.finish(|| {});
+}
+
+#[test]
+fn words_of_peers_that_nobody_knew_arrive() {
+    let (mut other, address) = Other::start("stopped::helper", "");
+    for _ in 0..LEAVERS {
+        leave(leaver(&address), &mut other);
+    }
+    other.finish(|| {});
+}
