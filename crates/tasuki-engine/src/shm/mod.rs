@@ -9,6 +9,7 @@ mod control;
 mod departed;
 pub(crate) mod dual_copy;
 pub(crate) mod inline;
+mod kernel_copy;
 mod outbound;
 mod payload;
 mod record;
@@ -23,7 +24,7 @@ use crate::api::Peer;
 use crate::clock::Clock;
 use crate::messages::Messages;
 use crate::peers::Peers;
-use departed::Suspect;
+use departed::Suspects;
 use dual_copy::DualCopies;
 use outbound::Outbound;
 use payload::{Payload, first_bytes};
@@ -44,7 +45,7 @@ pub(crate) struct Shm {
     /// Peers whose ring was full when a frame was to be pushed.
     stalled: Vec<Peer>,
     /// Peers that show signs of having ended.
-    suspects: Vec<Suspect>,
+    suspects: Suspects,
     /// The last poll has found something. Then the next one takes more than one record: otherwise the first
     /// record is handed on before a look for a second, which would cost the transfer of a cache line between
     /// two processors.
@@ -83,7 +84,7 @@ impl Shm {
             senders: Senders::default(),
             outbound: Vec::new(),
             stalled: Vec::new(),
-            suspects: Vec::new(),
+            suspects: Suspects::default(),
             flowing: false,
             dual_copies,
         }
@@ -239,6 +240,25 @@ impl Shm {
 
 /// Ends.
 impl Shm {
+    /// Looks after the processes that write here and those that this endpoint writes to (a system call for
+    /// each). [`Shm::take_dead`] tells, in later rounds, which of them have failed.
+    pub fn look_after(&mut self, peers: &Peers) {
+        if let Some(segment) = &mut self.segment {
+            self.suspects.reap(segment, &mut self.senders);
+        }
+        for (peer, record) in peers.iter().filter(|(_, record)| !record.gone) {
+            debug_assert_eq!(peer, record.id.into());
+            if let Some(outbound) = self.outbound.get(peer.0 as usize).and_then(Option::as_deref) {
+                self.suspects.look_at(peer, outbound);
+            }
+        }
+    }
+
+    /// The peers that have failed, and why ([`Suspects::take_dead`]).
+    pub fn take_dead(&mut self, peers: &Peers, leaving: bool) -> Vec<(Peer, &'static str)> {
+        self.suspects.take_dead(self.segment.as_mut(), &mut self.senders, peers, leaving)
+    }
+
     /// Gives up the ring to a peer that has failed: payload that waits is given back.
     pub fn abandon(&mut self, peer: Peer, messages: &mut Messages) {
         self.dual_copies.forget_requests(peer);

@@ -65,7 +65,7 @@ fn helper() {
 fn lines() -> Receiver<String> {
     let (tell, lines) = channel();
     std::thread::spawn(move || {
-        std::io::stdin().lock().lines().map_while(Result::ok).for_each(|line| drop(tell.send(line)));
+        std::io::stdin().lock().lines().map_while(Result::ok).for_each(|said| drop(tell.send(said)));
     });
     lines
 }

@@ -17,6 +17,7 @@ use tasuki_tuning::dual_copy;
 
 use super::Shm;
 use super::control::{self, COPY_REQUEST, CopyRequest};
+use super::kernel_copy;
 use super::outbound::Outbound;
 use crate::api::Peer;
 use crate::messages::{Messages, PullJob};
@@ -214,7 +215,7 @@ impl Shm {
                 // is under way. Nobody else looks at it meanwhile: the program gave it away, carriers place
                 // only what was granted, and the sender of a dual copy writes only what it has claimed.
                 let into = unsafe { std::slice::from_raw_parts_mut(ptr.add(inside), take) };
-                whole = cma.read(address.wrapping_add(done), into).is_ok();
+                whole = kernel_copy::read(cma, address.wrapping_add(done), into).is_ok();
                 inside += take;
                 done += take as u64;
             }

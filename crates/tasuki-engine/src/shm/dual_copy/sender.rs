@@ -6,8 +6,8 @@ use tasuki_tuning::dual_copy;
 
 use super::Accepted;
 use crate::messages::Messages;
-use crate::shm::Shm;
 use crate::shm::control::CopyRequest;
+use crate::shm::{Shm, kernel_copy};
 use crate::wait::oversubscription::Oversubscription;
 
 impl Shm {
@@ -52,8 +52,8 @@ impl Shm {
         // SAFETY: the part is inside of the request, which is inside of a send that has not completed and
         // does not complete while this runs: it can be read, and the program leaves it alone. The receiver
         // lives and waits for the part: its memory is lent until the part is ended below.
-        let written =
-            outbound.outbox.alive() && unsafe { cma.write(to, from as *const u8, size as usize) }.is_ok();
+        let written = outbound.outbox.alive()
+            && unsafe { kernel_copy::write(cma, to, from as *const u8, size as usize) }.is_ok();
         if !written {
             part.failed();
             return None;
