@@ -3,16 +3,16 @@
 
 use tasuki_msg::{Data, MsgSeq, Queue, Start};
 
-/// Length of a head, bytes. Fields take 32 of them, and the rest is zero: it moves the bytes behind the head
-/// away from a place where copying them is slow. The kernel puts what one call sends behind each other, most
-/// often from the beginning of a page on; long buffers of programs begin 16 bytes behind the beginning of a
-/// page, as the C library maps them; and the instruction by which the kernel copies takes five times as long,
-/// on AMD's Zen 5, if the destination's address is beyond the source's by less than 32 bytes in the lowest
-/// twelve bits of both.
-pub(super) const HEAD: usize = 128;
+/// Length of a head, bytes.
+pub(super) const HEAD: usize = 32;
 
-/// Length of the fields, bytes.
-const FIELDS: usize = 32;
+/// The first record of bytes that were asked for has so many of them, so that the rest of a long message goes
+/// behind two heads and these. The kernel puts what one call sends behind each other, most often from the
+/// beginning of a page on; long buffers of programs begin 16 bytes behind the beginning of a page, as the C
+/// library maps them; and the instruction by which the kernel copies takes five times as long, on AMD's Zen 5,
+/// if the destination's address is beyond the source's by less than 32 bytes in the lowest twelve bits of
+/// both. Behind a head alone that is so for the sender of every message, and without one for every receiver.
+pub(super) const PULLED_FIRST: u64 = 64;
 
 /// Length of the completion data behind the head of a start, bytes.
 pub(super) const START_MORE: usize = 8;
@@ -63,8 +63,8 @@ impl Head {
         }
     }
 
-    /// The head as it travels: kind, flags, two bytes of zero, `u32` length, three `u64`, little-endian, and
-    /// bytes of zero. No record has 4 GiB.
+    /// The head as it travels: kind, flags, two bytes of zero, `u32` length, and three `u64`, little-endian.
+    /// No record has 4 GiB.
     pub fn write(&self) -> Written {
         let (kind, flags, fields) = match self {
             Head::Data(data) => (DATA, 0, [data.seq.0, data.offset, data.early]),
@@ -74,7 +74,7 @@ impl Head {
         let mut bytes = [0; HEAD + START_MORE];
         (bytes[0], bytes[1]) = (kind, flags);
         bytes[4..8].copy_from_slice(&(self.len() as u32).to_le_bytes());
-        for (place, field) in bytes[8..FIELDS].chunks_exact_mut(8).zip(fields) {
+        for (place, field) in bytes[8..HEAD].chunks_exact_mut(8).zip(fields) {
             place.copy_from_slice(&field.to_le_bytes());
         }
         let Head::Start(start) = self else { return Written { bytes, len: HEAD } };
@@ -82,7 +82,7 @@ impl Head {
         Written { bytes, len: HEAD + START_MORE }
     }
 
-    /// Reads a head; `None` if the bytes are none. Those behind its fields do not matter. The completion data of a start are not read yet: it has
+    /// Reads a head; `None` if the bytes are none. The completion data of a start are not read yet: it has
     /// some if `data` is `Some`.
     pub fn read(bytes: &[u8; HEAD]) -> Option<Head> {
         let [kind, flags, 0, 0, rest @ ..] = bytes else { return None };
@@ -180,7 +180,7 @@ mod tests {
         let start = Head::read(
             &[3, 3, 0, 0, 9, 0, 0, 0]
                 .iter()
-                .chain(&[0; HEAD - 8])
+                .chain(&[0; 24])
                 .copied()
                 .collect::<Vec<u8>>()
                 .try_into()

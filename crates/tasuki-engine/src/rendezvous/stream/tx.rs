@@ -7,7 +7,7 @@ use tasuki_link::Stream;
 use tasuki_proto::Time;
 use tasuki_tuning::streams;
 
-use super::record::{Head, Written};
+use super::record::{Head, PULLED_FIRST, Written};
 use crate::api::Peer;
 use crate::messages::Messages;
 use crate::messages::pushes::{Piece, Push};
@@ -40,6 +40,8 @@ struct Asked {
     key: RendezvousKey,
     offset: u64,
     len: u64,
+    /// Some of it has been sent.
+    begun: bool,
 }
 
 /// One record.
@@ -77,7 +79,7 @@ impl StreamTx {
 
     /// The peer wants these bytes, behind all that it wanted before.
     pub fn ask(&mut self, key: RendezvousKey, offset: u64, len: u64) {
-        self.asked.push_back(Asked { key, offset, len });
+        self.asked.push_back(Asked { key, offset, len, begun: false });
     }
 
     /// A piece of a message is to be sent.
@@ -135,7 +137,8 @@ impl StreamTx {
         let asked = self.asked.front_mut()?;
         // No other key is ever given to `ask`; any other number belongs to no send.
         let number = if let RendezvousKey::Stream(number) = asked.key { number } else { 0 };
-        let (offset, len) = (asked.offset, asked.len.min(streams::PULLED_MAX));
+        let most = if std::mem::replace(&mut asked.begun, true) { streams::PULLED_MAX } else { PULLED_FIRST };
+        let (offset, len) = (asked.offset, asked.len.min(most));
         (asked.offset, asked.len) = (asked.offset.saturating_add(len), asked.len - len);
         if asked.len == 0 {
             self.asked.pop_front();
