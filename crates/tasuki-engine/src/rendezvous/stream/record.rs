@@ -9,8 +9,8 @@ pub(super) const HEAD: usize = 32;
 /// The first record of bytes that were asked for has so many of them, so that the rest of a long message goes
 /// behind two heads and these. The kernel puts what one call sends behind each other, most often from the
 /// beginning of a page on; long buffers of programs begin 16 bytes behind the beginning of a page, as the C
-/// library maps them; and the instruction by which the kernel copies takes five times as long, on AMD's Zen 5,
-/// if the destination's address is beyond the source's by less than 32 bytes in the lowest twelve bits of
+/// library maps them; and the instruction by which the kernel copies takes five times as long, on AMD's Zen
+/// 5, if the destination's address is beyond the source's by less than 32 bytes in the lowest twelve bits of
 /// both. Behind a head alone that is so for the sender of every message, and without one for every receiver.
 pub(super) const PULLED_FIRST: u64 = 64;
 
