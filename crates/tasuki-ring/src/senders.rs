@@ -167,9 +167,9 @@ impl Segment {
         let is_theirs = |index| {
             let slot = self.geometry.slot(index);
             let state = self.map.half(slot + SLOT_STATE).load(Ordering::Acquire);
-            let mut bytes = [0; 16];
-            self.map.copy_out(slot + SLOT_TOKEN, &mut bytes);
-            matches!(state, OPEN | CLOSED) && Token::from_bytes(bytes) == *token
+            let mut theirs = [0; 16];
+            self.map.copy_out(slot + SLOT_TOKEN, &mut theirs);
+            matches!(state, OPEN | CLOSED) && Token::from_bytes(theirs) == *token
         };
         self.map.is_here() && (0..self.geometry.peers).any(is_theirs)
     }

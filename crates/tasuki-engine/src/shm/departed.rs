@@ -25,32 +25,15 @@ struct Suspect {
 #[derive(Default)]
 pub(super) struct Suspects(Vec<Suspect>);
 
-/// Whether a ring to a peer leads nowhere any more.
-enum Ring {
-    Works,
-    /// Its owner's process has ended, or closed its segment.
-    Left,
-    /// Its owner reads nothing more from it.
-    Shut,
-}
-
-fn state_of(outbound: &Outbound) -> Ring {
-    // In this order: a peer that closes its segment in between has left.
-    let shut = outbound.outbox.is_shut();
-    match outbound.outbox.alive() {
-        false => Ring::Left,
-        true if shut => Ring::Shut,
-        true => Ring::Works,
-    }
-}
-
 impl Suspects {
     /// Looks at a ring to a peer (a system call).
     pub fn look_at(&mut self, peer: Peer, outbound: &Outbound) {
-        match state_of(outbound) {
-            Ring::Works => {}
-            Ring::Left => self.suspect(peer, GONE, false),
-            Ring::Shut => self.suspect(peer, GONE, true),
+        // In this order: a peer that closes its segment in between has left, and may have said something.
+        let shut = outbound.outbox.is_shut();
+        if !outbound.outbox.alive() {
+            self.suspect(peer, GONE, false);
+        } else if shut {
+            self.suspect(peer, GONE, true);
         }
     }
 

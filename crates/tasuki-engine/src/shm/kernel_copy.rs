@@ -18,7 +18,8 @@ const COMPARED: u64 = 4096;
 /// By how much a destination beyond its source makes the copy slow.
 const SLOW_BEYOND: Range<u64> = 1..32;
 
-/// A buffer for one piece, wherever in a page it is to begin.
+/// A buffer for one piece, wherever in a page it is to begin. Functions of their own have it, so that other
+/// copies do not touch so much of the stack.
 type Room = [u8; shm::AROUND_PIECE + COMPARED as usize];
 
 /// Whether the kernel's copy is slow.
@@ -36,9 +37,15 @@ fn away_from(address: u64, room: &mut Room, len: usize) -> &mut [u8] {
 
 /// Fills `into` from the peer's memory at `address`, as [`Cma::read`] does.
 pub(super) fn read(cma: Cma, address: u64, into: &mut [u8]) -> io::Result<()> {
-    if !collides(address, into.as_ptr() as u64, into.len()) {
-        return cma.read(address, into);
+    match collides(address, into.as_ptr() as u64, into.len()) {
+        false => cma.read(address, into),
+        true => read_around(cma, address, into),
     }
+}
+
+#[cold]
+#[inline(never)]
+fn read_around(cma: Cma, address: u64, into: &mut [u8]) -> io::Result<()> {
     let mut room: Room = [0; size_of::<Room>()];
     let mut done = 0;
     for piece in into.chunks_mut(shm::AROUND_PIECE) {
@@ -56,10 +63,20 @@ pub(super) fn read(cma: Cma, address: u64, into: &mut [u8]) -> io::Result<()> {
 /// # Safety
 /// As for [`Cma::write`].
 pub(super) unsafe fn write(cma: Cma, address: u64, from: *const u8, len: usize) -> io::Result<()> {
-    if !collides(from as u64, address, len) {
-        // SAFETY: as the caller promises.
-        return unsafe { cma.write(address, from, len) };
+    // SAFETY: as the caller promises.
+    unsafe {
+        match collides(from as u64, address, len) {
+            false => cma.write(address, from, len),
+            true => write_around(cma, address, from, len),
+        }
     }
+}
+
+/// # Safety
+/// As for [`Cma::write`].
+#[cold]
+#[inline(never)]
+unsafe fn write_around(cma: Cma, address: u64, from: *const u8, len: usize) -> io::Result<()> {
     let mut room: Room = [0; size_of::<Room>()];
     let mut done = 0;
     while done < len {

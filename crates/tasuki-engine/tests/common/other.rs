@@ -1,5 +1,6 @@
 //! Another process of the same executable: a test of it does what the environment asks for and is empty
 //! otherwise.
+#![allow(dead_code, reason = "not every test program stops or kills it")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -39,11 +40,8 @@ impl Other {
             }
         });
         let mut other = Other { child, stdin, words };
-        let address = other.hear_with(|| {});
-        let bytes: Vec<u8> = (0..address.len() / 2)
-            .map(|at| u8::from_str_radix(&address[2 * at..2 * at + 2], 16).expect("hexadecimal"))
-            .collect();
-        (other, Address::from_bytes(&bytes).expect("an address"))
+        let address = other.hear_with(|| {}).parse().expect("an address");
+        (other, address)
     }
 
     /// The next word that it says; `meanwhile` is done again and again until then.
@@ -79,24 +77,20 @@ impl Other {
     }
 
     /// It gets no processor until [`Other::go_on`].
-    #[allow(dead_code, reason = "not every test stops it")]
     pub fn stop(&self) {
         self.signal(Signal::SIGSTOP);
     }
 
     /// It gets processors again.
-    #[allow(dead_code, reason = "not every test stops it")]
     pub fn go_on(&self) {
         self.signal(Signal::SIGCONT);
     }
 
-    #[allow(dead_code, reason = "not every test stops it")]
     fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.child.id().cast_signed()), signal).expect("our child");
     }
 
     /// Ends it without any clean-up of its own (SIGKILL).
-    #[allow(dead_code, reason = "not every test kills it")]
     pub fn kill(mut self) {
         self.child.kill().expect("our child");
         self.child.wait().expect("its end");

@@ -68,7 +68,7 @@ impl Node {
     }
 
     pub fn address(&self) -> String {
-        self.endpoint.address().to_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+        format!("{:x}", self.endpoint.address())
     }
 
     fn keep(&mut self, mut bytes: Box<[u8]>) -> (u64, Buffer) {
@@ -178,10 +178,7 @@ pub fn run(task: &str) {
     }
     let mut node = Node::new();
     say(&node.address());
-    let text = word();
-    let bytes: Vec<u8> =
-        (0..text.len() / 2).filter_map(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()).collect();
-    node.peer = Some(node.endpoint.add_peer(&Address::from_bytes(&bytes).expect("an address")));
+    node.peer = Some(node.endpoint.add_peer(&word().parse().expect("an address")));
     loop {
         let text = word();
         let words: Vec<&str> = text.split(' ').collect();

@@ -32,16 +32,14 @@ fn helper() {
     let Ok(_) = std::env::var("TASUKI_TASK") else { return };
     let told = Options { on_failure: Some(|_| println!("SAYS failed")), ..options(Lane::Shared) };
     let endpoint = Endpoint::open(&told).unwrap();
-    let hexadecimal: String =
-        endpoint.address().to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-    println!("SAYS {hexadecimal}");
+    println!("SAYS {:x}", endpoint.address());
     let mut node = Node::acquainted(vec![endpoint]).pop().unwrap();
     let lines = lines();
     loop {
         node.turn();
         match lines.try_recv().as_deref() {
             Ok("end") => return node.endpoint.close(),
-            Ok("greet") => greet(&mut node, &lines.recv().unwrap()),
+            Ok("greet") => greet(&mut node, &lines.recv().unwrap().parse().unwrap()),
             Ok("words") => (0..WORDS).for_each(|_| {
                 node.recv(None, Some(LAST_WORDS), 0, 8);
             }),
@@ -70,10 +68,8 @@ fn lines() -> Receiver<String> {
     lines
 }
 
-fn greet(node: &mut Node, hexadecimal: &str) {
-    let byte = |at: usize| u8::from_str_radix(&hexadecimal[2 * at..2 * at + 2], 16).unwrap();
-    let bytes: Vec<u8> = (0..hexadecimal.len() / 2).map(byte).collect();
-    let peer = node.endpoint.add_peer(&Address::from_bytes(&bytes).unwrap());
+fn greet(node: &mut Node, address: &Address) {
+    let peer = node.endpoint.add_peer(address);
     node.peers.push(peer);
     node.recv(Some(node.peers.len() - 1), Some(ANSWER), 0, 8);
     node.send(node.peers.len() - 1, Some(GREETING), &[1; 8]);
@@ -109,10 +105,8 @@ fn last_words_of_peers_that_are_known_arrive() {
     for _ in 0..LEAVERS {
         let mut all = leaver(&address);
         all[0].recv(Some(1), Some(GREETING), 0, 8);
-        let own: String =
-            all[0].endpoint.address().to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
         other.tell("greet");
-        other.tell(&own);
+        other.tell(&format!("{:x}", all[0].endpoint.address()));
         run(&mut all, |all| !all[0].done.is_empty());
         all[0].send(1, Some(ANSWER), &[2; 8]);
         assert_eq!(other.hear_with(|| all[0].turn()), "met");

@@ -26,11 +26,12 @@ tuning! {
              for less than a cache line; and bytes in a ring lie 24 to 72 bytes behind a page's beginning.";
         measure "1000000", one_host "--pair pingpong:4k,8k,16k --pair stream:4k,16k --all barrier";
 
-        /// Where addresses agree in that way the kernel copies between two processes through a buffer of this
-        /// size.
+        /// Size of the buffer through which the kernel copies between two processes, where the destination's
+        /// address is beyond the source's by less than 32 bytes in the lowest twelve bits of both.
         AROUND_PIECE: usize = 32 << 10, "bytes";
-        why "The kernel copies by that instruction, too: 64 KiB took 38 us instead of 8 on a Zen 5, and take \
-             11 through such a buffer (14 with 16 KiB, 10 with 64 KiB, which would be much on a stack).";
+        why "The kernel copies by one instruction (rep movsb), which is slow there: 64 KiB took 38 us \
+             instead of 8 on a Zen 5, and take 11 through such a buffer (14 with 16 KiB, 10 with 64 KiB, \
+             which would be much on a stack).";
         measure "16384", one_host "--pair pingpong:48k,64k,96k --all barrier";
 
         /// Most payload in one record.
