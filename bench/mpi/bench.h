@@ -51,7 +51,7 @@ struct test {
     long (*most)(const void *state);
 };
 
-extern const struct test test_pingpong, test_stream;                     /* messages.c */
+extern const struct test test_pingpong, test_stream, test_away;          /* messages.c */
 extern const struct test test_barrier, test_allreduce, test_alltoall;    /* collectives.c */
 extern const struct test test_heat;                                      /* heat.c */
 extern const struct test test_halo;                                      /* halo.c */

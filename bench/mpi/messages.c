@@ -1,4 +1,4 @@
-/* Two ranks: ping-pong and windowed streaming. */
+/* Two ranks: ping-pong, windowed streaming, and a receiver that computes after each message. */
 #include "bench.h"
 
 #include <stdio.h>
@@ -10,6 +10,9 @@ enum { TAG_DATA = 1, TAG_ACK = 2 };
 /* Stream: at most this many messages are in flight, and at most this many bytes, but never fewer than two
  * messages. The receiver answers each window with one 4-byte message. */
 enum { WINDOW_MESSAGES = 64, WINDOW_BYTES = 32 << 20 };
+
+/* Away: so long the receiver computes after each message, in seconds. */
+static const double AWAY = 1e-3;
 
 struct pair_state {
     MPI_Comm comm;
@@ -130,6 +133,44 @@ static void stream_run(void *p, long count) {
     }
 }
 
+static void *away_prepare(const struct run *run, MPI_Comm comm, size_t bytes) {
+    struct pair_state *s = pair_prepare(run, comm, bytes, 1);
+    if (s) {
+        s->sends = s->me == 0;
+        s->receives = s->me == 1;
+    }
+    return s;
+}
+
+/* The receiver calls nothing of MPI while it computes, so a send that needs more of it than the receive lasts
+ * as long. */
+static void away_run(void *p, long count) {
+    struct pair_state *s = p;
+    int n = (int)s->bytes, answer = 0;
+    for (long i = 0; i < count; i++) {
+        if (s->sends) {
+            MPI_Send(s->out, n, MPI_BYTE, s->peer, TAG_DATA, s->comm);
+            MPI_Recv(&answer, 1, MPI_INT, s->peer, TAG_ACK, s->comm, MPI_STATUS_IGNORE);
+        } else {
+            double end;
+            MPI_Recv(s->in, n, MPI_BYTE, s->peer, TAG_DATA, s->comm, MPI_STATUS_IGNORE);
+            end = now() + AWAY;
+            while (now() < end) {
+            }
+            MPI_Send(&answer, 1, MPI_INT, s->peer, TAG_ACK, s->comm);
+        }
+    }
+}
+
+static double away_operations(const void *p) {
+    (void)p;
+    return 1;
+}
+
+static double away_moved(const void *p) {
+    return (double)((const struct pair_state *)p)->bytes;
+}
+
 /* An iteration is a window. */
 static double stream_operations(const void *p) {
     return ((const struct pair_state *)p)->window;
@@ -168,4 +209,19 @@ const struct test test_stream = {
     .release = pair_release,
     .operations = stream_operations,
     .moved = stream_moved,
+};
+
+const struct test test_away = {
+    .name = "away",
+    .only_pair = 1,
+    .minimum = 0,
+    .multiple = 1,
+    .verifies = "every byte",
+    .prepare = away_prepare,
+    .fill = pair_fill,
+    .run = away_run,
+    .check = pair_check,
+    .release = pair_release,
+    .operations = away_operations,
+    .moved = away_moved,
 };

@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct test *const tests[] = {&test_pingpong, &test_stream, &test_barrier, &test_allreduce,
-                                           &test_alltoall, &test_heat,   &test_halo};
+static const struct test *const tests[] = {&test_pingpong,  &test_stream,   &test_away, &test_barrier,
+                                           &test_allreduce, &test_alltoall, &test_heat, &test_halo};
 enum { TESTS = sizeof tests / sizeof *tests };
 
 /* int counts of MPI, and buffers that fit anywhere. */

@@ -14,7 +14,8 @@ use thiserror::Error;
 pub const NAME: &str = "tasuki-mpi-bench";
 
 /// The tests of the program.
-pub const TESTS: [&str; 7] = ["pingpong", "stream", "barrier", "allreduce", "alltoall", "heat", "halo"];
+pub const TESTS: [&str; 8] =
+    ["pingpong", "stream", "away", "barrier", "allreduce", "alltoall", "heat", "halo"];
 
 const SOURCES: [(&str, &str); 7] = [
     ("bench.h", include_str!("../../../bench/mpi/bench.h")),

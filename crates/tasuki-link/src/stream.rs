@@ -149,6 +149,12 @@ impl Stream {
         }
     }
 
+    /// Has the kernel acknowledge at once what has come (tcp(7), `TCP_QUICKACK`), if it has not yet.
+    pub fn acknowledge(&self) {
+        // If it fails, the kernel acknowledges in its own time, or the stream is over.
+        let _ = self.socket.set_tcp_quickack(true);
+    }
+
     /// Ends the stream in both directions: from now on the kernel acknowledges nothing more that arrives
     /// (`tcp_rcv_state_process` of the kernel answers it with a reset). What it has acknowledged before can
     /// still be received.

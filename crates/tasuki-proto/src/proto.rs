@@ -116,6 +116,20 @@ impl Proto {
         }
     }
 
+    /// Makes acknowledgements of a connection due that wait for a packet to ride on: the caller knows of none.
+    /// Returns whether there are any.
+    pub fn acknowledge(&mut self, conn: ConnId) -> bool {
+        let Some(found) = self.table.get_mut(conn) else { return false };
+        let mut any = false;
+        for owed in found.paths.iter_mut().map(|path| &mut path.owed).filter(|owed| owed.pending) {
+            (owed.now, any) = (true, true);
+        }
+        if any {
+            Self::enqueue(&mut self.ready, found);
+        }
+        any
+    }
+
     pub(crate) fn enqueue(ready: &mut VecDeque<ConnId>, conn: &mut Conn) {
         if !conn.queued {
             conn.queued = true;

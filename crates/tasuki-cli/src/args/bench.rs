@@ -95,8 +95,8 @@ pub struct BenchMpi {
     /// Tests with a rank on every host
     #[arg(long, default_values = ["barrier", "allreduce:8,8k,1M", "alltoall:8,1k,64k", "heat:4k,16k"])]
     pub all: Vec<String>,
-    /// Instead: pingpong, stream, allreduce, alltoall and halo at 0 bytes, every power of two and 3/2 of
-    /// each, up to 16 MiB; the worst ratio of each test comes first, and --output has the curves
+    /// Instead: pingpong, stream, away, allreduce, alltoall and halo at 0 bytes, every power of two and 3/2
+    /// of each, up to 16 MiB; the worst ratio of each test comes first, and --output has the curves
     #[arg(long, conflicts_with_all = ["pair", "all"])]
     pub sweep: bool,
     /// All ranks on the first host, two for each test: inside a host `tcp` means the MPI's own shared memory,

@@ -140,7 +140,8 @@ mod tests {
             };
             assert!(mpi.source.shape.len() == 1 && mpi.mpi.len() == 1, "{}", constant.full_name());
             for test in mpi.pair.iter().chain(&mpi.all) {
-                let known = ["pingpong", "stream", "barrier", "allreduce", "alltoall", "heat", "halo"];
+                let known =
+                    ["pingpong", "stream", "away", "barrier", "allreduce", "alltoall", "heat", "halo"];
                 let name = test.split(':').next().unwrap_or_default();
                 assert!(known.contains(&name), "{}: {test}", constant.full_name());
             }

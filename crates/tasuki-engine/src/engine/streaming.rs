@@ -19,7 +19,13 @@ pub(super) fn poll(engine: &mut Engine, now: Time) -> bool {
     if progress.streamed {
         net.spare_udp();
     }
-    progress.any
+    let mut any = progress.any;
+    while let Some(peer) = rendezvous.next_owing() {
+        if let Some(conn) = peers.get(peer).and_then(|record| record.conn) {
+            any |= net.acknowledge(conn);
+        }
+    }
+    any
 }
 
 /// Hands the pieces of messages that go by stream to their streams.

@@ -151,9 +151,14 @@ impl Messages {
         }
     }
 
-    /// What most likely comes next by the peer's stream; each is given once.
+    /// What most likely comes next by the peer's stream; each is given once, unless it is given back.
     pub fn next_announced(&mut self, peer: Peer) -> Option<Data> {
         self.pushes.next_announced(peer)
+    }
+
+    /// This was given by [`Messages::next_announced`] and has not come yet.
+    pub fn still_announced(&mut self, peer: Peer, data: Data) {
+        self.pushes.still_announced(peer, data);
     }
 
     /// Bytes of a message are arriving by the peer's stream.

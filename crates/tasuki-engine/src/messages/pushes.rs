@@ -131,9 +131,17 @@ impl Pushes {
         }
     }
 
-    /// What most likely comes next by the peer's stream; each is given once.
+    /// What most likely comes next by the peer's stream; each is given once, unless it is given back by
+    /// [`Pushes::still_announced`].
     pub fn next_announced(&mut self, peer: Peer) -> Option<Data> {
         self.stream(peer)?.announced.pop_front()
+    }
+
+    /// This was given by [`Pushes::next_announced`] and has not come yet.
+    pub fn still_announced(&mut self, peer: Peer, data: Data) {
+        if let Some(stream) = self.stream(peer) {
+            stream.announced.push_front(data);
+        }
     }
 
     /// Whether there is a stream to any peer.
@@ -270,6 +278,8 @@ mod tests {
         pushes.set_stream(peer, Some(50));
         (0..4).for_each(|seq| pushes.announced(peer, data(seq)));
         pushes.announced(peer, Data { len: 5, early: 15, ..data(4) });
+        let next = pushes.next_announced(peer).unwrap();
+        pushes.still_announced(peer, next);
         [1, 0, 9].into_iter().for_each(|seq| pushes.arriving(peer, MsgSeq(seq)));
         let left: Vec<u64> =
             std::iter::from_fn(|| pushes.next_announced(peer)).map(|data| data.seq.0).collect();

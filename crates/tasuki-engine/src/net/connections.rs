@@ -40,6 +40,12 @@ impl Net {
         self.proto.wake(conn);
     }
 
+    /// Acknowledges what has come on a connection without waiting for a packet to ride on. True if something
+    /// is owed.
+    pub fn acknowledge(&mut self, conn: ConnId) -> bool {
+        self.proto.acknowledge(conn)
+    }
+
     /// Ends a connection at once, because the peer has failed.
     pub fn abort(&mut self, peer: Peer, messages: &mut Messages, peers: &mut Peers) {
         let Some(conn) = peers.unbind_conn(peer) else { return };

@@ -137,6 +137,11 @@ impl Rendezvous {
         progress
     }
 
+    /// A peer whose packets are to be acknowledged now. Each is given once.
+    pub fn next_owing(&mut self) -> Option<Peer> {
+        self.streams.as_mut()?.next_owing()
+    }
+
     fn update_active(&mut self, cx: &Context<'_>) {
         let awaited = cx.messages.awaits_streams();
         let streaming = self.streams.as_ref().is_some_and(|streams| streams.is_at_work(cx.now, awaited));

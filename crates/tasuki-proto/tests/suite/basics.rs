@@ -3,6 +3,7 @@
 use tasuki_proto::Event;
 
 use crate::net::{Link, Net};
+use crate::rails::warm;
 
 fn lan() -> Link {
     Link::new(1000, 20, 256)
@@ -51,5 +52,29 @@ fn each_fault() {
             eprintln!("{name} on {rails}");
             net.settle(60_000);
         }
+    }
+}
+
+/// A packet's acknowledgement waits for a packet to ride on (RFC 9000, 13.2.1), unless the receiver says that
+/// none will come.
+#[test]
+fn an_acknowledgement_that_waits_goes_when_it_is_asked_for() {
+    for asked in [false, true] {
+        let mut net = warm(&[lan()]);
+        let in_flight = |net: &Net| -> u64 {
+            net.hosts[0].proto.rail_stats(net.conn(0)).map(|rail| rail.in_flight).sum()
+        };
+        assert_eq!(in_flight(&net), 0);
+        net.send(0, 500);
+        net.run_us(50);
+        let conn = net.conn(1);
+        if asked {
+            assert!(net.hosts[1].proto.acknowledge(conn), "the packet has arrived");
+            net.flush(1);
+        }
+        net.run_us(50);
+        assert_eq!(in_flight(&net) == 0, asked, "{}", net.describe());
+        assert_eq!(net.hosts[1].proto.acknowledge(conn), !asked, "once is enough");
+        net.settle(100);
     }
 }

@@ -106,6 +106,21 @@ tuning! {
         measure "1000000", two_hosts "--pair pingpong:4M --pair stream:4M --all barrier";
         adr 12;
 
+        /// If nothing was sent by a stream in so many polls after all that was known to come has come by it,
+        /// the kernel is asked to acknowledge that; at once if that was so the last time.
+        ACK_POLLS: u32 = 8, "polls";
+        why "A send is complete when its bytes are acknowledged, and the kernel may wait 40 ms for something \
+             that it can send the acknowledgement with. A program that answers does so within a few polls.";
+        measure "1000000000", two_hosts "--offloads --pair away:64k,256k --all alltoall:256k";
+        adr 18;
+
+        /// As ACK_POLLS in the middle of a message; and an answer that takes longer counts as none.
+        ACK_AFTER_NS: u64 = 100_000, "ns";
+        why "Between two pieces of a message the kernel acknowledges by itself, unless the peer has stopped \
+             sending; and to read a piece may take longer than an answer.";
+        measure "1000000000", two_hosts "--offloads --pair away:64k,256k --all alltoall:256k";
+        adr 18;
+
         /// If nothing of what was asked for arrives for this time, it goes in packets.
         STALLED_NS: u64 = 1_000_000_000, "ns";
         why "The rail may be dead, and packets find another; TCP itself would try for minutes. A peer that \

@@ -6,9 +6,10 @@ use std::time::Duration;
 const LARGEST: u64 = 16 << 20;
 /// The tests of a sweep: name, ranks, least size, and the number of which sizes are multiples. Two ranks are
 /// a pair; otherwise there is a rank on every host.
-const TESTS: [(&str, Ranks, u64, u64); 5] = [
+const TESTS: [(&str, Ranks, u64, u64); 6] = [
     ("pingpong", Ranks::Pair, 0, 1),
     ("stream", Ranks::Pair, 1, 1),
+    ("away", Ranks::Pair, 0, 1),
     ("allreduce", Ranks::All, 8, 8),
     ("alltoall", Ranks::All, 1, 1),
     ("halo", Ranks::All, 0, 1),
@@ -61,7 +62,7 @@ mod tests {
     #[test]
     fn every_test_is_one_that_the_program_has_with_sizes_that_it_takes() {
         let (pair, all) = sweep_tests();
-        assert_eq!((pair.len(), all.len()), (2, 3));
+        assert_eq!((pair.len(), all.len()), (3, 3));
         for text in pair.iter().chain(&all) {
             let plan: TestPlan = text.parse().expect("a test");
             assert!(plan.name != "allreduce" || plan.sizes.iter().all(|size| size % 8 == 0), "{plan:?}");

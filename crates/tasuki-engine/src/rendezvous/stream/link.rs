@@ -1,9 +1,11 @@
 //! The stream between this endpoint and one peer, in both directions.
 
+use tasuki_msg::PeerId;
 use tasuki_proto::Time;
 use tasuki_tuning::streams;
 
 use super::super::context::Context;
+use super::acks::Acks;
 use super::connection::Connection;
 use super::control::{ControlMessage, Token, name};
 use super::rx::StreamRx;
@@ -20,8 +22,11 @@ pub(super) struct Link {
     connection: Connection,
     tx: StreamTx,
     rx: StreamRx,
-    /// Pieces of messages from this length on go by the stream that is there or is coming about.
-    push_min: u64,
+    acks: Acks,
+    /// What has come in packets is to be acknowledged now.
+    owes_packets: bool,
+    /// The NIC of the stream that is there or is coming about cuts TCP's segments.
+    cuts_segments: bool,
     invitations: u32,
     /// The name of the last invitation that was sent, 0 if there was none.
     invited: u32,
@@ -41,7 +46,8 @@ impl Link {
 
     /// Pieces of messages from this length on go by the stream; `None` if there is none.
     pub fn push_min(&self) -> Option<u64> {
-        self.is_open().then_some(self.push_min)
+        let least = if self.cuts_segments { streams::PUSH_MIN } else { streams::PUSH_MIN_ALONE };
+        self.is_open().then_some(least)
     }
 
     /// Something is to be done at each poll; `awaited`: pieces of messages are to come from the peer.
@@ -65,7 +71,7 @@ impl Link {
         }
         self.invitations += 1;
         let (port, token) = self.connection.invite(cx, peer, rail)?;
-        self.push_min = push_min(cx, peer, rail);
+        self.cuts_segments = cuts_segments(cx, peer, rail);
         (self.stream, self.invited) = (name(&token), name(&token));
         Some(ControlMessage::Invite { rail, port, token, known: self.heard })
     }
@@ -106,7 +112,7 @@ impl Link {
 
     fn accept_invitation(&mut self, cx: &Context<'_>, peer: Peer, place: (u8, u16), token: Token) {
         self.stream = name(&token);
-        self.push_min = push_min(cx, peer, place.0);
+        self.cuts_segments = cuts_segments(cx, peer, place.0);
         self.connection.connect(cx, peer, place, token);
     }
 
@@ -152,16 +158,43 @@ impl Link {
         let moved = self.tx.send(cx.messages, peer, stream).and_then(|sent| {
             let released = self.tx.release(cx.messages, stream, cx.now)?;
             let waits = awaited || look || self.rx.is_at_work() || self.rx.is_hot(cx.now);
-            let received = if waits { self.rx.receive(cx.messages, id?, stream, cx.now)? } else { 0 };
+            let received = match waits {
+                true => self.rx.receive(cx.messages, id?, stream, self.cuts_segments, cx.now)?,
+                false => 0,
+            };
             Some((sent, received, released))
         });
         let Some((sent, received, released)) = moved.filter(|_| !self.rx.has_stalled(cx.now)) else {
             self.end(cx, counters, peer);
             return true;
         };
+        self.acknowledge(cx, id, sent > 0, received > 0);
         counters.sent_bytes += sent;
         counters.received_bytes += received;
         sent + received > 0 || released
+    }
+
+    /// Has the kernel acknowledge what has come, if nothing that is sent will do that soon.
+    fn acknowledge(&mut self, cx: &Context<'_>, from: Option<PeerId>, sent: bool, received: bool) {
+        if sent {
+            self.acks.sent(cx.now);
+        }
+        if received {
+            self.acks.arrived(cx.now);
+        }
+        let whole = from.is_some_and(|from| self.rx.is_between_messages(cx.messages, from));
+        if let Connection::Open(stream) = &self.connection
+            && self.acks.is_due(cx.now, whole)
+        {
+            stream.acknowledge();
+            self.owes_packets = true;
+        }
+    }
+
+    /// Whether packets of the peer are to be acknowledged, too, of which each message has at least one most
+    /// often. Says so once.
+    pub fn take_owed(&mut self) -> bool {
+        std::mem::take(&mut self.owes_packets)
     }
 
     /// Looks whether a stream that is coming about is there. False: it will not be.
@@ -187,6 +220,7 @@ impl Link {
         let told = std::mem::replace(&mut self.told, self.stream) == self.stream;
         let received = self.rx.received();
         counters.given_up += self.rx.give_up(cx.messages) as u64;
+        self.acks = Acks::default();
         if was_open {
             counters.given_up += self.tx.end(cx.messages, peer) as u64;
         }
@@ -201,12 +235,11 @@ impl Link {
     }
 }
 
-/// From which length on pieces of messages go by a stream over this rail.
-fn push_min(cx: &Context<'_>, peer: Peer, rail: u8) -> u64 {
+/// Whether the NIC of this rail cuts TCP's segments itself.
+fn cuts_segments(cx: &Context<'_>, peer: Peer, rail: u8) -> bool {
     let ends = cx.record(peer).and_then(|record| cx.net.rail_ends(&record.address, rail));
-    let segments = ends.and_then(|ends| ends.device).is_none_or(|device| {
+    ends.and_then(|ends| ends.device).is_none_or(|device| {
         let features = tasuki_sys::ethtool::Ethtool::open(&device).and_then(|nic| nic.features());
         features.is_ok_and(|all| all.iter().any(|one| one.name == "tx-tcp-segmentation" && one.active))
-    });
-    if segments { streams::PUSH_MIN } else { streams::PUSH_MIN_ALONE }
+    })
 }

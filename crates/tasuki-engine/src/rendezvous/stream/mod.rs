@@ -8,6 +8,7 @@
 //! travel in packets. If nobody can listen or connect, if the cable dies, or if an end is closed, both sides
 //! say what they have received, and the rest goes in packets.
 
+mod acks;
 mod ahead;
 mod choose;
 mod connection;
@@ -62,6 +63,8 @@ pub(crate) struct Streams {
     judge_at: Time,
     /// When streams are looked at by which nothing is expected.
     look_at: Time,
+    /// Peers whose packets are to be acknowledged now.
+    owing: Vec<Peer>,
     counters: StreamCounters,
 }
 
@@ -76,6 +79,7 @@ impl Streams {
             judged: Time(0),
             judge_at: Time(0),
             look_at: Time(0),
+            owing: Vec::new(),
             counters: StreamCounters::default(),
         }
     }
@@ -157,6 +161,12 @@ impl Streams {
         true
     }
 
+    /// A peer whose packets are to be acknowledged now, because their messages have come whole by stream, and
+    /// no packet is likely to go to it soon. Each is given once.
+    pub fn next_owing(&mut self) -> Option<Peer> {
+        self.owing.pop()
+    }
+
     /// Moves all streams on. True if something was done.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> bool {
         let mut busy = false;
@@ -165,7 +175,7 @@ impl Streams {
             let pause = streams::LOOK_EVERY_NS.max(streams::LOOK_PAUSE_NS * self.links.len() as u64);
             self.look_at = Time(cx.now.0.saturating_add(pause));
         }
-        let Streams { links, counters, inbox, .. } = self;
+        let Streams { links, counters, inbox, owing, .. } = self;
         while let Some((peer, message)) = inbox.pop_front() {
             busy = true;
             if cx.record(peer).is_some_and(|record| !record.gone && record.failure.is_none()) {
@@ -174,6 +184,9 @@ impl Streams {
         }
         for (&peer, link) in links {
             busy |= link.poll(cx, counters, peer, look);
+            if link.take_owed() {
+                owing.push(peer);
+            }
             update_open(cx, peer, link);
         }
         busy

@@ -1,18 +1,20 @@
 //! The receiving side of a stream: bytes go straight into the program's memory where that is known, and
 //! through a buffer otherwise.
 
+mod sort;
+
 use std::collections::VecDeque;
 use std::io::IoSliceMut;
 use std::ptr::NonNull;
 
 use tasuki_link::Stream;
-use tasuki_msg::{Data, Frame, PeerId, Start};
+use tasuki_msg::{Data, PeerId};
 use tasuki_proto::Time;
 use tasuki_tuning::streams;
 
 use super::ahead::Ahead;
 use super::place::{place_ahead, place_pulled, place_untouched};
-use super::record::{HEAD, Head, START_MORE};
+use super::record::{HEAD, Head};
 use crate::messages::{Messages, PullJob};
 
 /// What is received from one peer.
@@ -79,19 +81,27 @@ impl StreamRx {
 
     /// Receives the bytes that are there, and gives how many, without heads. `None`: the stream is over, or a
     /// receive that waited for it, or it says what makes no sense.
+    ///
+    /// With `large_segments` few segments come, and a read that finds nothing has the kernel's work for what
+    /// arrives meanwhile done on this processor. Otherwise the kernel is asked first, because a read takes a
+    /// lock that it needs for each segment.
     pub fn receive(
         &mut self,
         messages: &mut Messages,
         from: PeerId,
         stream: &Stream,
+        large_segments: bool,
         now: Time,
     ) -> Option<u64> {
         let before = self.payload;
         let mut total = 0;
-        while total < streams::TURN_MAX && stream.has_bytes() {
+        while total < streams::TURN_MAX && (large_segments || stream.has_bytes()) {
             let read = self.read(messages, from, stream)?;
+            if read.count == 0 {
+                break;
+            }
             total += read.count;
-            if self.record.is_none() && self.ahead.bytes().is_empty() && !self.is_expecting(messages, from) {
+            if self.is_between_messages(messages, from) {
                 // The beginnings of the next messages may be in packets that wait.
                 break;
             }
@@ -105,6 +115,11 @@ impl StreamRx {
             (self.heard, self.arrived_at) = (Some(now.0), Some(now.0));
         }
         Some(self.payload - before)
+    }
+
+    /// All that was announced has come, and all that has come is where it belongs.
+    pub fn is_between_messages(&self, messages: &Messages, from: PeerId) -> bool {
+        self.record.is_none() && self.ahead.bytes().is_empty() && !self.is_expecting(messages, from)
     }
 
     /// Something that was announced is still to come.
@@ -148,6 +163,10 @@ impl StreamRx {
             let mut pieces = [IoSliceMut::new(&mut head), IoSliceMut::new(into)];
             stream.receive_vectored(&mut pieces).ok()?
         };
+        if count == 0 {
+            messages.still_announced(from.into(), *data);
+            return Some(Read { count, more: false });
+        }
         let more = count == wanted;
         if count > HEAD && Head::read(&head) == Some(Head::Data(*data)) {
             self.record = Some(Head::Data(*data));
@@ -194,87 +213,6 @@ impl StreamRx {
         self.ahead.fill(count - placed);
         self.sort_ahead(messages, from)?;
         Some(Read { count, more: count == room_len + direct_len })
-    }
-
-    /// Takes the bytes that were read ahead to where they belong.
-    fn sort_ahead(&mut self, messages: &mut Messages, from: PeerId) -> Option<()> {
-        loop {
-            let Some(record) = &self.record else {
-                let Some(head) = self.ahead.head() else { return Some(()) };
-                let head = Head::read(head)?;
-                if let Head::Data(data) = head {
-                    messages.arriving(from.into(), data.seq);
-                }
-                self.record = Some(head);
-                self.ahead.drop_first(HEAD);
-                self.received += HEAD as u64;
-                continue;
-            };
-            let count = (self.ahead.bytes().len() as u64).min(record.len());
-            let start = if let Head::Start(start) = record { Some(*start) } else { None };
-            if count == 0 || (start.is_some() && count < record.len()) {
-                return Some(());
-            }
-            let ahead = std::mem::take(&mut self.ahead);
-            let bytes = &ahead.bytes()[..count as usize];
-            let arrived = match start {
-                Some(start) => self.started(messages, from, start, bytes),
-                None => self.arrived(messages, from, count, Some(bytes)),
-            };
-            self.ahead = ahead;
-            self.ahead.drop_first(count as usize);
-            arrived?;
-        }
-    }
-
-    /// The first frame of a message has arrived, with its completion data and payload.
-    fn started(&mut self, messages: &mut Messages, from: PeerId, start: Start, bytes: &[u8]) -> Option<()> {
-        let (data, payload) = bytes.split_first_chunk::<START_MORE>()?;
-        let data = start.data.map(|_| u64::from_le_bytes(*data));
-        messages.deliver(from, &Frame::Start(Start { data, ..start }), &payload);
-        self.received += bytes.len() as u64;
-        self.payload += payload.len() as u64;
-        self.record = None;
-        Some(())
-    }
-
-    /// So many bytes of the record have arrived. They are where they belong, or are `bytes`.
-    fn arrived(
-        &mut self,
-        messages: &mut Messages,
-        from: PeerId,
-        count: u64,
-        bytes: Option<&[u8]>,
-    ) -> Option<()> {
-        self.received += count;
-        self.payload += count;
-        match self.record.take()? {
-            Head::Data(data) => {
-                let frame = Frame::Data(Data { len: count, ..data });
-                match bytes {
-                    Some(bytes) => messages.deliver(from, &frame, &bytes),
-                    None => messages.delivered(from, &frame),
-                }
-                let (offset, len) = (data.offset.checked_add(count)?, data.len - count);
-                self.record = (len > 0).then_some(Head::Data(Data { offset, len, ..data }));
-            }
-            // It is taken whole, elsewhere.
-            Head::Start(_) => return None,
-            Head::Pulled(len) => {
-                let job = *self.jobs.front()?;
-                if let Some(bytes) = bytes {
-                    messages.write_pulled(&job, self.done, bytes)?;
-                }
-                self.record = (len > count).then_some(Head::Pulled(len - count));
-                self.done += count;
-                if self.done >= job.len {
-                    messages.layer_mut().handle_pulled(job.pull, true);
-                    self.jobs.pop_front();
-                    self.done = 0;
-                }
-            }
-        }
-        Some(())
     }
 
     /// The stream is over: all that was asked for goes in packets. Gives how many messages.
