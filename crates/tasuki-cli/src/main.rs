@@ -109,6 +109,8 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::LibfabricProbe { libraries } => {
             Ok(ExitCode::from(tasuki_launch::libfabric_probe_main(&libraries) as u8))
         }
+        Command::OpenMpiHost { argv } => Ok(ExitCode::from(tasuki_openmpi::host_main(&argv))),
+        Command::OpenMpiAgent { argv } => Ok(ExitCode::from(tasuki_openmpi::agent_main(&argv))),
         Command::MpiProbe { library } => {
             Ok(ExitCode::from(tasuki_launch::probe_main(library.as_os_str()) as u8))
         }

@@ -17,6 +17,11 @@ pub enum Kind {
     Plain,
     /// Ranks of an MPI that asks its launcher by PMI-1: MPICH, Intel MPI.
     Pmi1,
+    /// Ranks of an Open MPI, which its own launcher starts.
+    OpenMpi {
+        /// The first so many words of the work's argv are the launcher's, without its list of hosts.
+        launcher: u32,
+    },
 }
 
 /// How ranks are dealt over hosts.
@@ -69,7 +74,8 @@ pub struct Work {
 impl Work {
     /// The command, as people read it.
     pub fn command(&self) -> String {
-        let words = self.argv.iter().map(|word| String::from_utf8_lossy(word));
+        let launcher = if let Kind::OpenMpi { launcher } = self.kind { launcher } else { 0 };
+        let words = self.argv.iter().skip(launcher as usize).map(|word| String::from_utf8_lossy(word));
         words.collect::<Vec<_>>().join(" ")
     }
 }

@@ -51,12 +51,6 @@ pub enum RunError {
     /// The kernel gives no random numbers for the key of the job.
     #[error("the kernel gives no random numbers for the key of the job: {0}")]
     Random(#[from] getrandom::Error),
-    /// The MPI's ranks are started by its own launcher alone.
-    #[error(
-        "{0} is started by its own launcher alone, not by the runtime: run it with `tasuki run` without \
-         --resident, or with an MPICH or Intel MPI (`tasuki doctor` lists what is installed)"
-    )]
-    NotResident(String),
     /// There are no hosts.
     #[error("the lab has no hosts")]
     NoHosts,

@@ -7,6 +7,7 @@ use crate::{
     process::{limits, umask},
     transport::{Wanted, passed_on},
 };
+use nix::unistd::Uid;
 use std::{
     ffi::{OsStr, OsString},
     os::unix::ffi::{OsStrExt, OsStringExt},
@@ -16,8 +17,8 @@ use tasuki_cluster::IDENTITY_INTERFACE;
 use tasuki_control::{ARRAY_INDEX, ARRAY_JOB, Bytes, HostView, Kind, Spread, Work};
 use tasuki_lab::JOB_VARIABLE;
 use tasuki_launch::{
-    Binding, DetectError, Detected, Environment, Facts, Flavour, Job, JobHost, Placement, Transport,
-    find_program,
+    Binding, DetectError, Detected, Environment, Facts, Flavour, Job, JobHost, LaunchCommand, Placement,
+    Transport, find_program,
 };
 
 /// What must be known of a cluster whose daemons run.
@@ -65,8 +66,7 @@ impl WorkRequest<'_> {
     /// Finds out what the program is, and what its ranks need.
     ///
     /// # Errors
-    /// If there is no such program, its MPI is not known or has a launcher of its own, or the transport
-    /// cannot be had.
+    /// If there is no such program, its MPI is not known, or the transport cannot be had.
     pub fn prepare(&self, resident: &Resident) -> Result<Prepared, RunError> {
         let finder = Finder::local()?;
         match finder.detect(self.program, self.mpi) {
@@ -102,9 +102,6 @@ impl WorkRequest<'_> {
 
     fn parallel(&self, resident: &Resident, detected: &Detected) -> Result<Prepared, RunError> {
         let mpi = &detected.mpi;
-        if matches!(mpi.flavour, Flavour::OpenMpi4 | Flavour::OpenMpi5) {
-            return Err(RunError::NotResident(mpi.id()));
-        }
         let choice = choose(self.transport, mpi)?;
         let mut job = self.job(resident, detected, choice.transport);
         job.env.extend(exports(self.exports)?);
@@ -113,8 +110,15 @@ impl WorkRequest<'_> {
             (true, Transport::Tasuki(_)) => add_key(&mut job)?,
             (true, _) => return Err(RunError::Unauthenticated),
         }
-        let env = overlaid(own_environment(), job.rank_environment(mpi)?);
-        let mut work = self.work(Kind::Pmi1, job.argv, env);
+        let (kind, argv, env) = match mpi.flavour {
+            Flavour::Mpich | Flavour::Intel => (Kind::Pmi1, job.argv.clone(), job.rank_environment(mpi)?),
+            Flavour::OpenMpi4 | Flavour::OpenMpi5 => {
+                let LaunchCommand { argv, env } = job.resident_command(mpi)?;
+                let launcher = (argv.len() - job.argv.len()) as u32;
+                (Kind::OpenMpi { launcher }, argv, env)
+            }
+        };
+        let mut work = self.work(kind, argv, overlaid(own_environment(), env));
         work.mpi = Some(mpi.id());
         work.over_tasuki = matches!(job.transport, Transport::Tasuki(_));
         Ok(Prepared { work, notes: choice.note.into_iter().collect() })
@@ -131,7 +135,9 @@ impl WorkRequest<'_> {
             agent: None,
             hosts: resident.hosts.len().min(self.ranks as usize),
             oversubscribed: self.ranks > cores,
-            binding: if resident.lab { Binding::None } else { Binding::Library },
+            // An MPI's launcher knows nothing of the other jobs on a host, and would bind its first rank
+            // to the same core as theirs.
+            binding: Binding::None,
         };
         Job {
             ranks: self.ranks,
@@ -140,7 +146,7 @@ impl WorkRequest<'_> {
             placement: self.placement,
             transport,
             facts,
-            as_root: false,
+            as_root: Uid::effective().is_root(),
             env: detected.env.iter().cloned().chain(passed_on()).collect(),
             folder: None,
         }

@@ -79,6 +79,9 @@ pub enum JobError {
     /// The MPI's ranks cannot be started without its launcher.
     #[error("{0} needs its own launcher and daemons: its ranks do not speak PMI-1")]
     NeedsLauncher(String),
+    /// The MPI's ranks need no launcher where the runtime runs.
+    #[error("ranks of {0} are started by the runtime itself")]
+    NeedsNoLauncher(String),
     /// A variable cannot be passed on by its name.
     #[error("the variable {0:?} cannot be passed on: its name is empty or holds '=' or ','")]
     Variable(OsString),
@@ -134,6 +137,20 @@ impl Job {
         match mpi.flavour {
             Flavour::Mpich | Flavour::Intel => Ok(hydra::rank_environment(mpi, self)),
             Flavour::OpenMpi4 | Flavour::OpenMpi5 => Err(JobError::NeedsLauncher(mpi.to_string())),
+        }
+    }
+
+    /// The command with which an Open MPI runs this job where its daemons are started by the runtime, on
+    /// hosts that are told to its launcher only then: by `--host`, before all other arguments.
+    ///
+    /// # Errors
+    /// If there cannot be such a job, or the ranks of the MPI are started by the runtime itself.
+    pub fn resident_command(&self, mpi: &Mpi) -> Result<LaunchCommand, JobError> {
+        self.check_all(mpi)?;
+        match mpi.flavour {
+            Flavour::OpenMpi4 => Ok(openmpi4::resident(mpi, self)),
+            Flavour::OpenMpi5 => Ok(openmpi5::resident(mpi, self)),
+            Flavour::Mpich | Flavour::Intel => Err(JobError::NeedsNoLauncher(mpi.to_string())),
         }
     }
 

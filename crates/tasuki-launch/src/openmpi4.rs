@@ -116,13 +116,19 @@ pub fn yielding() -> Setting {
 
 /// Adds the options that versions 4 and 5 share: where ranks run, and which variables they get.
 pub fn placement_options(job: &Job, env: &Environment, argv: &mut Argv) {
+    // The numbers are exactly those of the ranks, so that Open MPI never sees more ranks than slots.
+    let hosts: Vec<_> = job.ranks_per_host().iter().map(|(host, ranks)| format!("{host}:{ranks}")).collect();
+    argv.extend(["--host", &hosts.join(",")]);
+    rank_options(job, env, argv);
+}
+
+/// As [`placement_options`], without the list of hosts.
+pub fn rank_options(job: &Job, env: &Environment, argv: &mut Argv) {
     if job.facts.binding == Binding::None {
         argv.extend(["--bind-to", "none"]);
     }
     argv.extend(["--map-by", if job.is_round_robin() { "node" } else { "slot" }]);
-    // The numbers are exactly those of the ranks, so that Open MPI never sees more ranks than slots.
-    let hosts: Vec<_> = job.ranks_per_host().iter().map(|(host, ranks)| format!("{host}:{ranks}")).collect();
-    argv.extend(["--host", &hosts.join(","), "-np", &job.ranks.to_string()]);
+    argv.extend(["-np", &job.ranks.to_string()]);
     if let Some(folder) = &job.folder {
         argv.push("--wdir");
         argv.push(folder);
@@ -136,15 +142,40 @@ pub fn placement_options(job: &Job, env: &Environment, argv: &mut Argv) {
 
 /// The command that runs `job`.
 pub fn command(mpi: &Mpi, job: &Job) -> LaunchCommand {
+    command_with(mpi, job, &settings(mpi, &job.transport, &job.facts), placement_options)
+}
+
+/// The command that runs `job` on hosts that are told to it later, where the runtime starts the daemons.
+pub fn resident(mpi: &Mpi, job: &Job) -> LaunchCommand {
+    let mut settings = settings(mpi, &job.transport, &job.facts);
+    settings.push(Setting::new(
+        Scope::OpenMpi,
+        "oob_tcp_if_include",
+        &job.facts.identity_interface,
+        IDENTITY_ONLY,
+    ));
+    command_with(mpi, job, &settings, rank_options)
+}
+
+/// Why daemons that the runtime starts talk over identity addresses.
+pub const IDENTITY_ONLY: &str =
+    "daemons talk over identity addresses, which every host of a cluster has that was set up";
+
+/// The command that runs `job`, with the options that `options` adds.
+pub fn command_with(
+    mpi: &Mpi,
+    job: &Job,
+    settings: &[Setting],
+    options: impl Fn(&Job, &Environment, &mut Argv),
+) -> LaunchCommand {
     let mut argv = Argv::new(&mpi.launcher);
     if job.as_root {
         argv.push("--allow-run-as-root");
     }
-    let settings = settings(mpi, &job.transport, &job.facts);
-    argv.settings(&settings, &job.env);
+    argv.settings(settings, &job.env);
     // `-x NAME` takes the value from mpirun's own environment, so that no value has to be quoted.
-    let env = job.exports_with(&settings);
-    placement_options(job, &env, &mut argv);
+    let env = job.exports_with(settings);
+    options(job, &env, &mut argv);
     argv.program(&job.argv);
     LaunchCommand { argv: argv.into(), env }
 }

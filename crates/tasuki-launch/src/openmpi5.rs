@@ -1,7 +1,7 @@
 //! Open MPI 5: `mpirun` is a front end of PRRTE's `prterun`, which has parameters of its own.
 //! Sources: Open MPI 5.0's documentation ("Launching MPI applications"), `prte_info --all`.
 
-use crate::{Facts, Job, LaunchCommand, Mpi, Setting, Transport, job::Argv, mrecv, openmpi4, setting::Scope};
+use crate::{Facts, Job, LaunchCommand, Mpi, Setting, Transport, mrecv, openmpi4, setting::Scope};
 
 /// The settings of a job, each with its scope and reason.
 pub fn settings(mpi: &Mpi, transport: &Transport, facts: &Facts) -> Vec<Setting> {
@@ -41,14 +41,14 @@ pub fn settings(mpi: &Mpi, transport: &Transport, facts: &Facts) -> Vec<Setting>
 
 /// The command that runs `job`.
 pub fn command(mpi: &Mpi, job: &Job) -> LaunchCommand {
-    let mut argv = Argv::new(&mpi.launcher);
-    if job.as_root {
-        argv.push("--allow-run-as-root");
-    }
     let settings = settings(mpi, &job.transport, &job.facts);
-    argv.settings(&settings, &job.env);
-    let env = job.exports_with(&settings);
-    openmpi4::placement_options(job, &env, &mut argv);
-    argv.program(&job.argv);
-    LaunchCommand { argv: argv.into(), env }
+    openmpi4::command_with(mpi, job, &settings, openmpi4::placement_options)
+}
+
+/// The command that runs `job` on hosts that are told to it later, where the runtime starts the daemons.
+pub fn resident(mpi: &Mpi, job: &Job) -> LaunchCommand {
+    let mut settings = settings(mpi, &job.transport, &job.facts);
+    let identity = &job.facts.identity_interface;
+    settings.push(Setting::new(Scope::Prrte, "prte_if_include", identity, openmpi4::IDENTITY_ONLY));
+    openmpi4::command_with(mpi, job, &settings, openmpi4::rank_options)
 }

@@ -1,7 +1,7 @@
 //! What hosts report.
 
 use crate::{HostIndex, entry::Verdict, queue::Queue, schedule};
-use tasuki_control::{Exit, JobId, Part, Presence, Punctuality, State};
+use tasuki_control::{Exit, JobId, Kind, Part, Presence, Punctuality, State};
 
 impl Queue {
     /// A host's daemon is here, and nothing of earlier jobs is left on the host.
@@ -80,7 +80,14 @@ impl Queue {
         if exit == Exit::Code(0) {
             return;
         }
-        let reason = format!("rank {rank} on {} {exit}", self.hosts[host].name);
+        let name = &self.hosts[host].name;
+        let reason = match entry.work.as_ref().map(|work| work.kind) {
+            Some(Kind::OpenMpi { .. }) if entry.hosts.first() == Some(&host) => {
+                format!("mpirun on {name} {exit}")
+            }
+            Some(Kind::OpenMpi { .. }) => format!("Open MPI's daemon on {name} {exit}"),
+            _ => format!("rank {rank} on {name} {exit}"),
+        };
         if entry.is_parallel() {
             self.end(now, job, State::Failed, exit.code(), reason);
         } else {

@@ -1,24 +1,22 @@
 //! What every daemon does for the jobs that have ranks on its host: it has shepherds start them, passes
 //! orders on to the shepherds, and reports what they tell.
 
+mod openmpi;
+mod spec;
+
+pub(crate) use spec::shape;
+
 use crate::turns::Tables;
-use nix::unistd::User as Account;
+use spec::{name, spec};
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     ffi::OsString,
-    os::{
-        fd::{AsFd, BorrowedFd},
-        unix::ffi::OsStringExt,
-    },
-    path::{Path, PathBuf},
+    os::fd::{AsFd, BorrowedFd},
     time::{Duration, Instant},
 };
-use tasuki_cluster::RailTable;
-use tasuki_control::{Bytes, Exit, Fence, JobId, Kind, Order, Punctuality, Record, Report, Start, Stream};
-use tasuki_pmi::{FenceOut, JobShape};
-use tasuki_shepherd::{
-    Command, End, Event, JobSpec, Kept, Limit, OwnerEnd, Pmi, Program, RankSpec, Residence, Shepherd, User,
-};
+use tasuki_control::{Bytes, Exit, Fence, JobId, Order, Punctuality, Record, Report, Start, Stream};
+use tasuki_pmi::FenceOut;
+use tasuki_shepherd::{Command, End, Event, Kept, Residence, Shepherd};
 
 /// How long ranks may take to end after SIGTERM, before they are killed.
 const GRACE_MS: u64 = 2000;
@@ -36,6 +34,9 @@ struct Running {
     lost: BTreeMap<u32, Instant>,
     /// Ranks that have ended.
     ended: BTreeSet<u32>,
+    /// The ranks that each process stands for, by its number: where an Open MPI starts its ranks itself, those
+    /// of the whole host. A process that is not here is a rank.
+    proxies: BTreeMap<u32, Vec<u32>>,
 }
 
 /// The jobs of this host.
@@ -112,8 +113,13 @@ impl Worker {
         });
         match shepherd {
             Ok(shepherd) => {
-                let (lost, ended) = (BTreeMap::new(), BTreeSet::new());
-                let running = Running { shepherd, residence: None, lost, ended };
+                let running = Running {
+                    shepherd,
+                    residence: None,
+                    lost: BTreeMap::new(),
+                    ended: BTreeSet::new(),
+                    proxies: openmpi::proxies(start, &self.host),
+                };
                 if !start.work.attended {
                     send(&running, &Command::InputEnd);
                 }
@@ -197,7 +203,8 @@ impl Worker {
         if running.lost.remove(&rank).is_some() && exit == Exit::Code(0) {
             self.out.push_back(Report::Broken { job, why: without_finalize(rank), code: None });
         }
-        self.out.push_back(Report::Exited { job, rank, exit });
+        let ranks = running.proxies.get(&rank).cloned().unwrap_or_else(|| vec![rank]);
+        self.out.extend(ranks.into_iter().map(|rank| Report::Exited { job, rank, exit }));
     }
 
     fn output(&mut self, job: JobId, rank: u32, stream: tasuki_shepherd::Stream, bytes: Vec<u8>) {
@@ -230,59 +237,4 @@ fn without_finalize(rank: u32) -> String {
 fn send(running: &Running, command: &Command) {
     // A shepherd that does not listen has ended, which the next reading finds.
     let _ = running.shepherd.commands().send(command);
-}
-
-/// A job's name for its shepherds, and for the key space of its ranks.
-fn name(job: JobId) -> String {
-    format!("tasuki-{job}")
-}
-
-/// Which host runs which rank, with hosts by their place among the job's.
-pub(crate) fn shape(start: &Start) -> JobShape {
-    let mut hosts_of_ranks = vec![0; start.work.ranks as usize];
-    for (host, part) in start.parts.iter().enumerate() {
-        for rank in &part.ranks {
-            if let Some(of_rank) = hosts_of_ranks.get_mut(*rank as usize) {
-                *of_rank = host as u32;
-            }
-        }
-    }
-    JobShape { name: name(start.job), hosts_of_ranks, universe: start.work.ranks }
-}
-
-fn os(bytes: &Bytes) -> OsString {
-    OsString::from_vec(bytes.to_vec())
-}
-
-/// What a shepherd is told. `Err`: why it cannot be.
-fn spec(start: &Start, host: &str) -> Result<JobSpec, String> {
-    let work = &start.work;
-    let own = start.parts.iter().position(|part| part.host == host).ok_or("it has no ranks here")?;
-    if work.over_tasuki && !Path::new(RailTable::PATH).exists() {
-        return Err("it is not set up: `tasuki apply FILE` (or --transport tcp)".into());
-    }
-    let account = Account::from_name(&start.user).map_err(|errno| errno.to_string())?;
-    let account = account.ok_or_else(|| format!("there is no user {} on this host", start.user))?;
-    let user = User::of_uid(account.uid.as_raw()).map_err(|error| error.to_string())?;
-    let limit = |limit: &tasuki_control::Limit| Limit {
-        resource: limit.resource as i32,
-        soft: limit.soft,
-        hard: limit.hard,
-    };
-    let rank = |rank: &u32| RankSpec { rank: *rank, env: Vec::new(), cores: Vec::new() };
-    let pmi = (work.kind == Kind::Pmi1).then(|| Pmi { shape: shape(start), host: own as u32 });
-    Ok(JobSpec {
-        id: name(start.job),
-        program: Program {
-            argv: work.argv.iter().map(os).collect(),
-            env: work.env.iter().map(|(name, value)| (os(name), os(value))).collect(),
-            folder: PathBuf::from(os(&work.folder)),
-            umask: Some(work.umask),
-        },
-        ranks: start.parts[own].ranks.iter().map(rank).collect(),
-        user: Some(User { limits: work.limits.iter().map(limit).collect(), ..user }),
-        pmi,
-        owner: OwnerEnd::Kill,
-        cgroup: None,
-    })
 }

@@ -65,7 +65,7 @@ use clap::{
     CommandFactory, FromArgMatches, Parser, Subcommand,
     builder::styling::{AnsiColor, Styles},
 };
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 /// Width of help where there is no terminal: clap's own, which sets the options.
 const HELP_COLUMNS: usize = 100;
@@ -225,6 +225,20 @@ pub enum Command {
     LibfabricProbe {
         /// The libraries, in the order in which they are loaded
         libraries: Vec<PathBuf>,
+    },
+    /// What `tasukid` starts on every host of a job whose ranks an Open MPI starts
+    #[command(name = tasuki_openmpi::HOST_COMMAND, hide = true)]
+    OpenMpiHost {
+        /// The launcher's command
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        argv: Vec<OsString>,
+    },
+    /// What an Open MPI of such a job calls in the place of ssh
+    #[command(name = tasuki_openmpi::AGENT_COMMAND, hide = true)]
+    OpenMpiAgent {
+        /// The host, and what is to run there
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        argv: Vec<OsString>,
     },
     /// Says which MPI a library is
     #[command(hide = true)]

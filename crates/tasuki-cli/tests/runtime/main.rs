@@ -6,4 +6,5 @@ mod support;
 mod jobs;
 mod jobs_batch;
 mod jobs_faults;
+mod jobs_openmpi;
 mod jobs_share;

@@ -139,7 +139,13 @@ fn every_variable_that_the_code_names_is_in_the_list() {
     // of tasuki-tidy demands that they do.
     let test_builds = ["TASUKI_APPLY_STOP_AFTER", "TASUKI_UNDO_STOP_AFTER"];
     // The processes of jobs are told by these which they are; they set nothing.
-    let told = ["TASUKI_ARRAY_INDEX", "TASUKI_ARRAY_JOB", "TASUKI_JOB_ID"];
+    let told = [
+        "TASUKI_ARRAY_INDEX",
+        "TASUKI_ARRAY_JOB",
+        "TASUKI_JOB_ID",
+        "TASUKI_OPENMPI_DOOR",
+        "TASUKI_OPENMPI_HOSTS",
+    ];
     // Tests use these alone.
     let tests_alone = [
         "TASUKI_TESTKIT_NEVER_SET",

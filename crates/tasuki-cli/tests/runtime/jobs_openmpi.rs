@@ -1,0 +1,93 @@
+//! Jobs of an Open MPI under the runtime: its launcher starts the ranks, and the runtime starts its daemons.
+
+use crate::support::{
+    eventually,
+    jobs::{Cluster, JOB_MARK, processes, tasuki_lab_program},
+    mpi::Programs,
+    mpis::{Mpi, build, mpis, peers},
+    ok, skip_without_root, text, unique,
+};
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
+};
+
+/// The Open MPIs of this machine; none without root.
+fn open_mpis(test: &str) -> Vec<Mpi> {
+    if skip_without_root(test) {
+        return Vec::new();
+    }
+    mpis(test).into_iter().filter(|mpi| mpi.is_open_mpi()).collect()
+}
+
+#[test]
+fn what_a_rank_is_killed_by_ends_its_job() {
+    let programs = Programs::new();
+    for mpi in open_mpis("what_a_rank_is_killed_by_ends_its_job") {
+        let cluster = Cluster::up("jobs-ompi-killed", 2);
+        let mut run = cluster.command("run", &["--resident", "-n", "2", "--mpi", mpi.name]);
+        let output = run.arg(programs.build("victim", &mpi)).arg("receive").output().expect("runs");
+        let said = text(&output);
+        assert!(said.contains("mpirun on n1 ended with exit code"), "{}: {said}", mpi.name);
+        assert!(said.contains("signal 9"), "{}: mpirun says which rank: {said}", mpi.name);
+        // Open MPI 5 may report the abort of a neighbour instead (docs/reference/exit-codes.md).
+        assert!([Some(137), Some(14)].contains(&output.status.code()), "{}: {said}", mpi.name);
+    }
+}
+
+#[test]
+fn a_cancelled_job_of_an_open_mpi_leaves_nothing() {
+    let programs = Programs::new();
+    for mpi in open_mpis("a_cancelled_job_of_an_open_mpi_leaves_nothing") {
+        let cluster = Cluster::up("jobs-ompi-cancel", 2);
+        let mark = unique("job");
+        let mut submit = cluster.command("submit", &["-n", "4", "--mpi", mpi.name]);
+        submit.arg(programs.build("busy", &mpi)).arg("1000").env(JOB_MARK, &mark);
+        let job = ok(&mut submit).trim().to_owned();
+        // Two processes of the runtime, mpirun, a daemon, and four ranks.
+        eventually("all ranks", || processes(&mark).len() >= 8);
+        ok(&mut cluster.command("hold", &[&job]));
+        ok(&mut cluster.command("resume", &[&job]));
+        ok(&mut cluster.command("cancel", &[&job]));
+        cluster.until(&job, "cancelled");
+        assert_eq!(processes(&mark), [0; 0], "{}: when a job is over nothing of it is left", mpi.name);
+        for host in ["n1", "n2"] {
+            let left = cluster.lab.sh(host, "ls /tmp | grep tasuki-openmpi || true");
+            assert_eq!(left.trim(), "", "{}", mpi.name);
+        }
+    }
+}
+
+#[test]
+fn a_daemon_that_cannot_be_run_ends_the_job() {
+    for mpi in open_mpis("a_daemon_that_cannot_be_run_ends_the_job") {
+        let cluster = Cluster::up("jobs-ompi-missing", 2);
+        let folder = tempfile::tempdir_in("/tmp").expect("a folder");
+        let hello = build(&mpi, "hello.c", folder.path());
+        let mut run = cluster.command("run", &["--resident", "-n", "2", "--mpi", mpi.name]);
+        for name in ["OMPI_MCA_orte_launch_agent", "PRTE_MCA_prte_launch_agent"] {
+            run.env(name, "/no/such/daemon");
+        }
+        let output = run.arg(&hello).output().expect("runs");
+        let said = text(&output);
+        assert!(said.contains("Open MPI's daemon on n2 ended with exit code 127"), "{}: {said}", mpi.name);
+        assert!(!output.status.success(), "{}: {said}", mpi.name);
+    }
+}
+
+#[test]
+fn an_ordinary_user_runs_an_open_mpi() {
+    for mpi in open_mpis("an_ordinary_user_runs_an_open_mpi") {
+        let cluster = Cluster::up("jobs-ompi-user", 2);
+        // Hosts see the machine's files but for a few folders, and everybody may read these.
+        let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("sets them");
+        let hello = build(&mpi, "hello.c", folder.path());
+        let words = ["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups"];
+        let hello = hello.to_string_lossy();
+        let asked = ["run", "--resident", "-n", "2", "--mpi", mpi.name, &hello];
+        let words: Vec<&str> = words.into_iter().chain([tasuki_lab_program()]).chain(asked).collect();
+        let said = ok(cluster.lab.exec("n2", &words).env("TASUKI_PEERS", peers()).current_dir("/"));
+        assert!(said.contains("rank 1 of 2 on n2") && said.contains("ring ok"), "{}: {said}", mpi.name);
+    }
+}
