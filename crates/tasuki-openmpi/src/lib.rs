@@ -15,7 +15,8 @@
 //! On the first host it starts `mpirun` with [`agent_main`] in the place of ssh. The agent does not reach
 //! another host: it hands the daemon's command to its own host's `host_main`, which puts all of them into the
 //! job's key space. Those on the other hosts wait for that, and become the daemons' parents. So whatever
-//! `mpirun` starts belongs to the job, has its user's rights and ends with it, and no host logs in to another.
+//! `mpirun` starts belongs to the job, has its user's rights and ends with it, and no host logs in to another
+//! one.
 //!
 //! How it works, and what happens when something dies: `docs/internals/resident-start.md`.
 

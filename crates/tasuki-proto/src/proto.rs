@@ -116,8 +116,8 @@ impl Proto {
         }
     }
 
-    /// Makes acknowledgements of a connection due that wait for a packet to ride on: the caller knows of none.
-    /// Returns whether there are any.
+    /// Makes acknowledgements of a connection due that wait for a packet to ride on, because the caller
+    /// knows of none. Returns whether there are any.
     pub fn acknowledge(&mut self, conn: ConnId) -> bool {
         let Some(found) = self.table.get_mut(conn) else { return false };
         let mut any = false;

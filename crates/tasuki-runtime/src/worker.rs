@@ -34,8 +34,8 @@ struct Running {
     lost: BTreeMap<u32, Instant>,
     /// Ranks that have ended.
     ended: BTreeSet<u32>,
-    /// The ranks that each process stands for, by its number: where an Open MPI starts its ranks itself, those
-    /// of the whole host. A process that is not here is a rank.
+    /// The ranks that each process stands for, by its number: where an Open MPI starts its ranks itself,
+    /// those of the whole host. A process that is not here is a rank.
     proxies: BTreeMap<u32, Vec<u32>>,
 }
 
