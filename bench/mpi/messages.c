@@ -102,17 +102,21 @@ static double pingpong_moved(const void *p) {
     return 2.0 * (double)((const struct pair_state *)p)->bytes;
 }
 
-static void *stream_prepare(const struct run *run, MPI_Comm comm, size_t bytes) {
-    size_t window = bytes ? WINDOW_BYTES / bytes : WINDOW_MESSAGES;
-    struct pair_state *s;
-    if (window > WINDOW_MESSAGES)
-        window = WINDOW_MESSAGES;
-    s = pair_prepare(run, comm, bytes, window < 2 ? 2 : (int)window);
+/* Rank 0 alone sends. */
+static void *one_way_prepare(const struct run *run, MPI_Comm comm, size_t bytes, int window) {
+    struct pair_state *s = pair_prepare(run, comm, bytes, window);
     if (s) {
         s->sends = s->me == 0;
         s->receives = s->me == 1;
     }
     return s;
+}
+
+static void *stream_prepare(const struct run *run, MPI_Comm comm, size_t bytes) {
+    size_t window = bytes ? WINDOW_BYTES / bytes : WINDOW_MESSAGES;
+    if (window > WINDOW_MESSAGES)
+        window = WINDOW_MESSAGES;
+    return one_way_prepare(run, comm, bytes, window < 2 ? 2 : (int)window);
 }
 
 static void stream_run(void *p, long count) {
@@ -133,13 +137,18 @@ static void stream_run(void *p, long count) {
     }
 }
 
+/* An iteration is a window. */
+static double stream_operations(const void *p) {
+    return ((const struct pair_state *)p)->window;
+}
+
+static double stream_moved(const void *p) {
+    const struct pair_state *s = p;
+    return (double)s->window * (double)s->bytes;
+}
+
 static void *away_prepare(const struct run *run, MPI_Comm comm, size_t bytes) {
-    struct pair_state *s = pair_prepare(run, comm, bytes, 1);
-    if (s) {
-        s->sends = s->me == 0;
-        s->receives = s->me == 1;
-    }
-    return s;
+    return one_way_prepare(run, comm, bytes, 1);
 }
 
 /* Computes without a call of MPI. */
@@ -173,16 +182,6 @@ static double away_operations(const void *p) {
 
 static double away_moved(const void *p) {
     return (double)((const struct pair_state *)p)->bytes;
-}
-
-/* An iteration is a window. */
-static double stream_operations(const void *p) {
-    return ((const struct pair_state *)p)->window;
-}
-
-static double stream_moved(const void *p) {
-    const struct pair_state *s = p;
-    return (double)s->window * (double)s->bytes;
 }
 
 const struct test test_pingpong = {

@@ -36,8 +36,7 @@ pub struct RunArgs {
     /// Run on the real machines of this cluster file, this one among them, over ssh
     #[arg(long, conflicts_with = "lab")]
     pub cluster: Option<PathBuf>,
-    /// Have the daemons of the hosts start the ranks (of any MPI, or without one), in turn with
-    /// other jobs
+    /// Have the daemons of the hosts start the ranks (of any MPI, or without one), in turn with other jobs
     #[arg(long, conflicts_with_all = ["cluster", "dry_run", "copy", "trace"])]
     pub resident: bool,
     /// With --resident: begin every line with the rank that wrote it

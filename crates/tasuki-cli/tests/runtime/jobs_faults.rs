@@ -100,14 +100,6 @@ fn a_host_that_vanishes_ends_its_jobs_and_comes_back_clean() {
     cluster.until(&job, "done");
 }
 
-/// Two users that every Debian has. A command runs as one of them in a host.
-fn as_user(cluster: &Cluster, user: &str, host: &str, arguments: &[&str]) -> std::process::Output {
-    let mut words = vec!["setpriv", "--reuid", user, "--regid", "nogroup", "--clear-groups"];
-    words.push(tasuki_lab_program());
-    words.extend(arguments);
-    cluster.lab.exec(host, &words).current_dir("/").output().expect("runs")
-}
-
 #[test]
 fn a_job_is_its_users_alone() {
     if skip_without_root("a_job_is_its_users_alone") {
@@ -115,23 +107,24 @@ fn a_job_is_its_users_alone() {
     }
     let cluster = Cluster::up("jobs-users", 2);
     let script = "id -un; id -Gn; while :; do sleep 0.1; done";
-    let submitted = as_user(&cluster, "nobody", "n2", &["submit", "-n", "2", "sh", "-c", script]);
+    let submitted =
+        cluster.as_user("nobody", "n2", &["submit", "-n", "2", "sh", "-c", script]).output().expect("runs");
     assert!(submitted.status.success(), "{}", text(&submitted));
     let job = String::from_utf8(submitted.stdout).expect("UTF-8").trim().to_owned();
     cluster.until(&job, "running");
     for verb in ["cancel", "hold", "resume", "attach"] {
-        let asked = as_user(&cluster, "daemon", "n1", &[verb, &job]);
+        let asked = cluster.as_user("daemon", "n1", &[verb, &job]).output().expect("runs");
         let said = text(&asked);
         assert!(!asked.status.success() && said.contains("is nobody's, and daemon is neither"), "{said}");
     }
     assert_eq!(cluster.job(&job)["state"], "running");
     assert_eq!(cluster.job(&job)["user"], "nobody");
     // The owner may, from whichever host.
-    assert!(as_user(&cluster, "nobody", "n1", &["hold", &job]).status.success());
-    assert!(as_user(&cluster, "nobody", "n2", &["resume", &job]).status.success());
-    assert!(as_user(&cluster, "nobody", "n1", &["cancel", &job]).status.success());
+    assert!(cluster.as_user("nobody", "n1", &["hold", &job]).output().expect("runs").status.success());
+    assert!(cluster.as_user("nobody", "n2", &["resume", &job]).output().expect("runs").status.success());
+    assert!(cluster.as_user("nobody", "n1", &["cancel", &job]).output().expect("runs").status.success());
     cluster.until(&job, "cancelled");
-    let output = as_user(&cluster, "nobody", "n1", &["attach", &job]);
+    let output = cluster.as_user("nobody", "n1", &["attach", &job]).output().expect("runs");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     // Each of the two ranks prints a user and a group; lines of different ranks come in any order.
     let mut lines: Vec<&str> = said.lines().collect();

@@ -2,7 +2,7 @@
 
 use crate::support::{
     eventually,
-    jobs::{Cluster, JOB_MARK, processes, tasuki_lab_program},
+    jobs::{Cluster, JOB_MARK, processes},
     mpi::Programs,
     mpis::{Mpi, build, mpis, peers},
     ok, skip_without_root, text, unique,
@@ -87,11 +87,9 @@ fn an_ordinary_user_runs_an_open_mpi() {
         let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("sets them");
         let hello = build(&mpi, "hello.c", folder.path());
-        let words = ["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups"];
         let hello = hello.to_string_lossy();
         let asked = ["run", "--resident", "-n", "2", "--mpi", mpi.name, &hello];
-        let words: Vec<&str> = words.into_iter().chain([tasuki_lab_program()]).chain(asked).collect();
-        let said = ok(cluster.lab.exec("n2", &words).env("TASUKI_PEERS", peers()).current_dir("/"));
+        let said = ok(cluster.as_user("nobody", "n2", &asked).env("TASUKI_PEERS", peers()));
         assert!(said.contains("rank 1 of 2 on n2") && said.contains("ring ok"), "{}: {said}", mpi.name);
     }
 }

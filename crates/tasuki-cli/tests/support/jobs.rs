@@ -41,6 +41,16 @@ impl Cluster {
         self.command(name, arguments).output().expect("tasuki starts")
     }
 
+    /// A command about the lab's jobs, in a host, of a user that every Debian has: `nobody`, `daemon`.
+    pub fn as_user(&self, user: &str, host: &str, arguments: &[&str]) -> Command {
+        let mut words = vec!["setpriv", "--reuid", user, "--regid", "nogroup", "--clear-groups"];
+        words.push(tasuki_lab_program());
+        words.extend(arguments);
+        let mut command = self.lab.exec(host, &words);
+        command.current_dir("/");
+        command
+    }
+
     /// Demands that a command is refused with these words.
     pub fn refused(&self, name: &str, arguments: &[&str], words: &str) {
         let output = self.output(name, arguments);

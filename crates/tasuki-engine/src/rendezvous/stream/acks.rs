@@ -35,6 +35,11 @@ impl Acks {
         }
     }
 
+    /// Something has come since the kernel was last asked, and nothing was sent after it.
+    pub fn is_open(&self) -> bool {
+        self.arrived.is_some() && !self.asked
+    }
+
     /// Whether the kernel is to be asked now, in one more poll. `whole`: nothing more is known to come.
     pub fn is_due(&mut self, now: Time, whole: bool) -> bool {
         let Some(at) = self.arrived.filter(|_| !self.asked) else { return false };

@@ -182,6 +182,10 @@ impl Link {
         if received {
             self.acks.arrived(cx.now);
         }
+        // Most polls find nothing new, and need not know what is still to come.
+        if !self.acks.is_open() {
+            return;
+        }
         let whole = from.is_some_and(|from| self.rx.is_between_messages(cx.messages, from));
         if let Connection::Open(stream) = &self.connection
             && self.acks.is_due(cx.now, whole)
