@@ -1,14 +1,15 @@
 //! `tasuki broker`: raw lanes for programs without privileges.
 
-use crate::{args::BrokerArgs, failure::Failure};
 use nix::unistd::{Group, User};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::{
     os::{fd::AsFd, unix::net::UnixStream},
     process::ExitCode,
 };
+use tasuki_args::BrokerArgs;
 use tasuki_broker::{Limits, Listener, Nics, Options, guard, serve};
 use tasuki_cluster::RailTable;
+use tasuki_terminal::Failure;
 
 /// Runs the command.
 pub fn run(arguments: &BrokerArgs) -> Result<ExitCode, Failure> {

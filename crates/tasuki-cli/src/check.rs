@@ -1,17 +1,13 @@
 //! `tasuki check`: an agent on every host, and what they found.
 
-use crate::{
-    args::CheckArgs,
-    failure::Failure,
-    fleet,
-    terminal::{Verdict, paragraph, percent_bar, print_json, print_verdict},
-};
+use crate::fleet;
 use nix::sys::signal::{SigHandler, Signal, signal};
 use std::{
     io::{stdin, stdout},
     process::ExitCode,
     time::{SystemTime, UNIX_EPOCH},
 };
+use tasuki_args::CheckArgs;
 use tasuki_check::{
     Agents, BurnIn, BurnInOptions, Checker, Options, Report, add_firewalls, expected_cluster, faults,
     nas_kernels, verdict,
@@ -19,6 +15,7 @@ use tasuki_check::{
 use tasuki_cluster::Cluster;
 use tasuki_fleet::{Fleet, LabHosts};
 use tasuki_plan::picture::draw_cluster;
+use tasuki_terminal::{Failure, Verdict, paragraph, percent_bar, print_json, print_verdict};
 use tasuki_topo::Network;
 
 /// Exit code when nothing could be checked.

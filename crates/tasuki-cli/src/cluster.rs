@@ -1,16 +1,13 @@
 //! `tasuki cluster ...`
 
-use crate::{
-    args::{ClusterCommand, ClusterNew},
-    failure::Failure,
-    terminal::{counted, print_json, table},
-};
 use serde::Serialize;
 use std::{fs, path::PathBuf, process::ExitCode};
+use tasuki_args::{ClusterCommand, ClusterNew};
 use tasuki_cluster::{
     AddressPlan, Cluster, HostPlan, NextHop, RailNames, RoutePlan,
     generate::{Options, generate},
 };
+use tasuki_terminal::{Failure, counted, print_json, table};
 
 /// Runs a cluster command.
 pub fn run(command: ClusterCommand) -> Result<ExitCode, Failure> {

@@ -1,6 +1,5 @@
 //! `tasuki run --copy`: program and files on all hosts for one job.
 
-use crate::{failure::Failure, terminal::percent_bar};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use std::{
     ffi::OsString,
@@ -13,6 +12,7 @@ use tasuki_copy::{Copied, Copier, Left, Wanted};
 use tasuki_fleet::Fleet;
 use tasuki_job::own_environment;
 use tasuki_launch::Detected;
+use tasuki_terminal::{Failure, percent_bar};
 
 /// Most names of files that a line has.
 const NAMED: usize = 3;

@@ -1,16 +1,13 @@
 //! `tasuki daemon`: the resident runtime's part on this host.
 
-use crate::{
-    args::DaemonArgs,
-    failure::Failure,
-    jobs::VERSION,
-    terminal::{counted, print_json},
-};
 use std::{io::Read, path::PathBuf, process::ExitCode};
 use tasuki_apply::{RUNTIME_FOLDER, cluster_checksum, state_folder};
+use tasuki_args::DaemonArgs;
+use tasuki_args::VERSION;
 use tasuki_fleet::Fleet;
 use tasuki_host::daemon;
 use tasuki_runtime::{Bundle, StartError, note, run as serve, start_again, start_local};
+use tasuki_terminal::{Failure, counted, print_json};
 
 /// Runs the command.
 pub fn run(arguments: &DaemonArgs) -> Result<ExitCode, Failure> {

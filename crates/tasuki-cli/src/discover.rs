@@ -1,10 +1,5 @@
 //! `tasuki discover`: an agent on every host, and the cluster file that follows from what they heard.
 
-use crate::{
-    args::DiscoverArgs,
-    failure::Failure,
-    terminal::{paragraph, percent_bar, print_json, table},
-};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use serde::Serialize;
 use std::{
@@ -12,10 +7,12 @@ use std::{
     process::ExitCode,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
+use tasuki_args::DiscoverArgs;
 use tasuki_cluster::{Cluster, End, HostId, NicId};
 use tasuki_discover::{Description, Discoverer, Finding, Options, describe, patch, revised, ssh_hosts};
 use tasuki_fleet::{Fleet, LabHosts, SshHosts};
 use tasuki_plan::{advice, cabling_list, picture::draw_cluster, write_file};
+use tasuki_terminal::{Failure, paragraph, percent_bar, print_json, table};
 use tasuki_topo::Network;
 
 /// Steps of the progress bar.

@@ -1,16 +1,13 @@
 //! `tasuki doctor`: what would be used, why, and what improves it.
 
-use crate::{
-    args::DoctorArgs,
-    failure::Failure,
-    terminal::{Verdict, paragraph, print_json, print_json_line, print_verdict},
-};
 use std::{
     io::{stdin, stdout},
     process::ExitCode,
 };
+use tasuki_args::DoctorArgs;
 use tasuki_doctor::{Finding, HostFacts, Weight, examine};
 use tasuki_fleet::Fleet;
+use tasuki_terminal::{Failure, Verdict, paragraph, print_json, print_json_line, print_verdict};
 
 /// The internal command that every host runs: prints its facts as JSON.
 pub fn local_facts() -> Result<ExitCode, Failure> {

@@ -1,8 +1,9 @@
 //! The hosts that a command's arguments name.
 
-use crate::{args::RemoteArgs, failure::Failure};
+use tasuki_args::RemoteArgs;
 use tasuki_cluster::Cluster;
 use tasuki_fleet::{Fleet, LabHosts, SshHosts};
+use tasuki_terminal::Failure;
 
 /// The hosts of a lab, held against the cluster if one is given too; or the cluster's machines, over ssh.
 /// `None`: neither is named.

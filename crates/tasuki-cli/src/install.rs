@@ -1,19 +1,13 @@
 //! `tasuki install`: Tasuki on hosts that ssh reaches.
 
-use crate::{
-    args::{InstallArgs, SshArgs},
-    failure::Failure,
-    terminal::{paragraph, print_json, progress_bar, table},
-};
 use indicatif::ProgressBar;
 use std::{path::Path, process::ExitCode};
+use tasuki_args::{InstallArgs, SshArgs};
 use tasuki_discover::ssh_hosts;
 use tasuki_fleet::{Fleet, SshHosts};
 use tasuki_install::{Bundle, HostReport, Installer, Outcome, Place, Step, What};
 use tasuki_job::own_provider;
-
-/// The version that hosts get, as `tasuki --version` prints it behind the name.
-const VERSION: &str = env!("BUILT_VERSION");
+use tasuki_terminal::{Failure, paragraph, print_json, progress_bar, table};
 
 /// Runs the command.
 pub fn run(arguments: &InstallArgs) -> Result<ExitCode, Failure> {
@@ -83,8 +77,15 @@ fn on(
 ) -> Vec<HostReport> {
     let bar = progress_bar(hosts.len() as u64).with_prefix("install");
     let progress = |step: Step<'_>| tell(&bar, step);
-    let reports =
-        work(&Installer { fleet, names: hosts, place, version: VERSION, sudo, force, progress: &progress });
+    let reports = work(&Installer {
+        fleet,
+        names: hosts,
+        place,
+        version: tasuki_args::VERSION,
+        sudo,
+        force,
+        progress: &progress,
+    });
     bar.finish_and_clear();
     reports
 }

@@ -1,21 +1,17 @@
 //! `tasuki lab`: clusters on this machine.
 
-use crate::{
-    args::{FaultArgs, LabCommand, LabUp},
-    daemon,
-    failure::{Failure, NOT_STARTED},
-    shape,
-    terminal::{counted, print_json, progress_bar, table},
-};
+use crate::daemon;
 use nix::sys::resource::{Resource, getrlimit};
 use signal_hook::{consts, iterator::Signals};
 use std::{ffi::OsString, path::Path, process::ExitCode, time::Instant};
+use tasuki_args::{FaultArgs, LabCommand, LabUp, shape};
 use tasuki_cluster::{Rate, generate};
 use tasuki_fleet::{Fleet, LabHosts};
 use tasuki_lab::{
     DirectionStatus, ExecRequest, Exit, Fault, FaultKind, Job, Lab, LabError, LabOptions, LabStatus,
     StartingLab, need_root,
 };
+use tasuki_terminal::{Failure, NOT_STARTED, counted, print_json, progress_bar, table};
 
 /// Runs a lab command.
 pub fn run(command: LabCommand) -> Result<ExitCode, Failure> {

@@ -1,11 +1,11 @@
 //! The `tasuki` command.
 
-// The macros of this module hold for all modules that are declared below it.
+// `print`, `println` and `eprintln` are those of tasuki-terminal in all modules: they write nothing that a
+// terminal would obey.
 #[macro_use]
-mod output;
+extern crate tasuki_terminal;
 
 mod apply;
-mod args;
 mod bench;
 mod broker;
 mod check;
@@ -15,7 +15,6 @@ mod daemon;
 mod demo;
 mod discover;
 mod doctor;
-mod failure;
 mod fleet;
 mod info;
 mod install;
@@ -24,21 +23,17 @@ mod lab;
 mod pages;
 mod paper;
 mod run;
-mod shape;
 mod stats;
-mod table;
-mod terminal;
 mod topo;
 mod trace;
-mod transport;
 mod tune;
 mod up;
 mod watch;
 
-use args::{Command, Tasuki};
-use failure::Failure;
 use nix::sys::signal::{SigHandler, Signal, signal};
 use std::process::ExitCode;
+use tasuki_args::{Command, Tasuki};
+use tasuki_terminal::Failure;
 
 fn main() -> ExitCode {
     // The root process of a lab is recognised before anything else happens in the process.

@@ -1,9 +1,10 @@
 //! Manual pages and completions, made from the command line's own description.
 
-use crate::{args::Tasuki, failure::Failure};
 use clap::{Command, CommandFactory};
 use clap_complete::{Shell, generate_to};
 use std::{fs, path::Path, process::ExitCode};
+use tasuki_args::Tasuki;
+use tasuki_terminal::Failure;
 
 /// Writes `man/*.1` and `completions/` with a file for each of bash, zsh and fish.
 pub fn write(folder: &Path) -> Result<ExitCode, Failure> {

@@ -1,25 +1,18 @@
 //! `tasuki run` and `tasuki env`.
 
-use crate::{
-    args::{EnvArgs, RunArgs},
-    copy,
-    failure::Failure,
-    jobs,
-    lab::exit_code,
-    terminal::{print_json, print_json_line},
-    trace,
-    transport::choose,
-};
+use crate::{copy, jobs, lab::exit_code, trace};
 use std::{
     path::{Path, PathBuf},
     process::ExitCode,
 };
+use tasuki_args::{EnvArgs, RunArgs, transport::choose};
 use tasuki_cluster::Cluster;
 use tasuki_control::Sharing;
 use tasuki_fleet::{Fleet, LabHosts, SshHosts};
 use tasuki_job::{Finder, JobFacts, JobRequest, Recording, RunError, check_one_network, facts, key_advice};
 use tasuki_lab::Exit;
 use tasuki_launch::{Flavour, Mpi, Scope, Setting, environment};
+use tasuki_terminal::{Failure, print_json, print_json_line};
 
 /// Runs an MPI program on a cluster.
 pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {

@@ -1,6 +1,5 @@
 //! `tasuki run --trace`: what becomes of the records of a job.
 
-use crate::failure::Failure;
 use std::{
     ffi::OsString,
     fs::File,
@@ -12,6 +11,7 @@ use tasuki_fleet::Fleet;
 use tasuki_job::{Recording, give_parts};
 use tasuki_plan::digits;
 use tasuki_process::quote;
+use tasuki_terminal::Failure;
 use tasuki_trace::{Joined, LeftOut, join};
 
 /// The internal command that every host runs after a job: gives its records and removes them.

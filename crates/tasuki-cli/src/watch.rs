@@ -1,15 +1,12 @@
 //! `tasuki watch`: routes around dead cables, and what the watches of all hosts say.
 
-use crate::{
-    apply::load,
-    args::WatchArgs,
-    failure::Failure,
-    terminal::{print_json, table},
-};
+use crate::apply::load;
 use std::process::ExitCode;
 use tasuki_apply::cluster_checksum;
+use tasuki_args::WatchArgs;
 use tasuki_fleet::{Fleet, Task, host_name};
 use tasuki_host::daemon;
+use tasuki_terminal::{Failure, print_json, table};
 use tasuki_watch::Note;
 
 /// Runs the command.

@@ -5,13 +5,7 @@ mod summary;
 
 pub use show::{Form, reports};
 
-use crate::{
-    args::{ApplyArgs, HostsArgs, OnOff, StateArgs},
-    daemon,
-    failure::Failure,
-    fleet,
-    terminal::progress_bar,
-};
+use crate::{daemon, fleet};
 use indicatif::ProgressBar;
 use std::{
     io::Read,
@@ -20,9 +14,11 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 use tasuki_apply::{ApplyOptions, HostOptions, HostStatus, Step, UnitWish};
+use tasuki_args::{ApplyArgs, HostsArgs, OnOff, StateArgs};
 use tasuki_cluster::Cluster;
 use tasuki_fleet::{Fleet, host_name};
 use tasuki_host::{Mode, Report};
+use tasuki_terminal::{Failure, progress_bar};
 
 /// Exit code of `diff` where hosts differ from the file; for trouble it is one more. Both are as diff(1) has
 /// them.

@@ -1,12 +1,9 @@
 //! Prints reports of `apply`, `diff` and `undo`, and how hosts are.
 
 use super::summary;
-use crate::{
-    failure::Failure,
-    terminal::{paragraph, print_json, table},
-};
 use tasuki_apply::HostStatus;
 use tasuki_host::{Change, Mode, Report};
+use tasuki_terminal::{Failure, paragraph, print_json, table};
 
 /// Blanks before what follows the first line of a summary's line.
 const SUMMARY_INDENT: usize = 4;

@@ -4,12 +4,8 @@ use super::{
     machines::{Machines, machines, machines_of},
     network::LabNetwork,
 };
-use crate::{
-    args::HostSource,
-    failure::Failure,
-    transport::{Wanted, choose_from},
-};
 use std::{ffi::OsString, path::PathBuf, process::Command};
+use tasuki_args::{HostSource, transport::Wanted, transport::choose_from};
 use tasuki_bench::{
     BenchError,
     lab::{HostAccess, HostKind, LabBuilder, MpiAccess, Testbed, mpi::BuiltStack},
@@ -19,6 +15,7 @@ use tasuki_fleet::{Fleet, LabHosts};
 use tasuki_job::{Finder, Readiness, add_key, job_of, lab_facts, shared_paths};
 use tasuki_lab::{ExecRequest, Job, Lab, LabOptions};
 use tasuki_launch::{Detected, Facts, LaunchCommand, Mpi, Transport};
+use tasuki_terminal::Failure;
 
 impl HostAccess for LabNetwork {
     fn command(&self, host: HostId, argv: Vec<OsString>) -> Command {

@@ -1,6 +1,5 @@
 //! A measurement's progress on the terminal, and its end by Ctrl-C.
 
-use crate::{failure::Failure, terminal::progress_bar};
 use indicatif::ProgressBar;
 use signal_hook::{consts, flag};
 use std::{
@@ -8,6 +7,7 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 use tasuki_bench::lab::Progress;
+use tasuki_terminal::{Failure, progress_bar};
 
 /// A progress bar while there is work, and notes on standard error.
 #[derive(Default)]

@@ -7,13 +7,14 @@ use super::{
     exit::code,
     results::give,
 };
-use crate::{args::BenchCross, failure::Failure};
 use std::{process::ExitCode, time::Duration};
+use tasuki_args::BenchCross;
 use tasuki_bench::lab::{
     Session,
     cross::{CrossKernels, CrossOptions, measure_pair},
     kernels::{kernel_plots, kernel_stacks},
 };
+use tasuki_terminal::Failure;
 
 /// Runs the command.
 pub fn run(arguments: &BenchCross) -> Result<ExitCode, Failure> {

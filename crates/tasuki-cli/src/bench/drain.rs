@@ -1,11 +1,8 @@
 //! `tasuki bench drain`: how fast a host takes bursts, how much its buffer holds, and how much it loses.
 
 use super::{access::Networks, bar::Bar, results::give};
-use crate::{
-    args::{BenchDrain, Packets},
-    failure::Failure,
-};
 use std::{process::ExitCode, sync::atomic::AtomicBool};
+use tasuki_args::{BenchDrain, Packets};
 use tasuki_bench::{
     lab::{
         Session,
@@ -16,6 +13,7 @@ use tasuki_bench::{
     raw::Protocol,
 };
 use tasuki_job::Readiness;
+use tasuki_terminal::Failure;
 
 /// Runs the command.
 pub fn run(arguments: &BenchDrain) -> Result<ExitCode, Failure> {

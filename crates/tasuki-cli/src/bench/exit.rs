@@ -1,8 +1,8 @@
 //! How a measurement ends: its failure, its exit code; and what ends it before it begins.
 
-use crate::failure::Failure;
 use std::process::ExitCode;
 use tasuki_bench::BenchError;
+use tasuki_terminal::Failure;
 
 /// The failure of a measurement; if the user ended it, the exit code says so.
 pub fn failure(error: BenchError) -> Failure {

@@ -1,6 +1,5 @@
 //! Real machines to measure on, reached as `tasuki run --cluster` reaches them.
 
-use crate::failure::Failure;
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -14,6 +13,7 @@ use tasuki_cluster::{AddressPlan, Cluster, HostId};
 use tasuki_fleet::{Fleet, SshHosts, Task};
 use tasuki_job::{Readiness, copy_to_all, facts, lacking, ready_cluster};
 use tasuki_launch::{Facts, Transport};
+use tasuki_terminal::Failure;
 
 /// The machines of a cluster file.
 #[derive(Clone)]

@@ -21,11 +21,12 @@ pub use self::access::{LabMpis, Labs, Networks};
 pub use self::bar::{Bar, interruption};
 pub use self::results::write_all;
 
-use crate::{args::BenchCommand, failure::Failure};
 use std::{
     process::ExitCode,
     sync::{Arc, atomic::AtomicBool},
 };
+use tasuki_args::BenchCommand;
+use tasuki_terminal::Failure;
 
 /// Runs a bench command.
 pub fn run(command: BenchCommand) -> Result<ExitCode, Failure> {

@@ -7,8 +7,8 @@ use super::{
     exit::{check_seconds, code},
     results::give,
 };
-use crate::{args::BenchMpi, failure::Failure};
 use std::process::ExitCode;
+use tasuki_args::BenchMpi;
 use tasuki_bench::lab::{
     Progress, Session,
     mpi::{
@@ -16,6 +16,7 @@ use tasuki_bench::lab::{
         over_transports, plots, sweep_tests, with_variants,
     },
 };
+use tasuki_terminal::Failure;
 
 /// Runs the command.
 pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {

@@ -6,8 +6,8 @@ use super::{
     exit::code,
     results::give,
 };
-use crate::{args::BenchNas, failure::Failure};
 use std::{process::ExitCode, time::Duration};
+use tasuki_args::BenchNas;
 use tasuki_bench::{
     lab::{
         Progress, Session,
@@ -16,6 +16,7 @@ use tasuki_bench::{
     },
     nas::Kernel,
 };
+use tasuki_terminal::Failure;
 
 /// Runs the command.
 pub fn run(arguments: &BenchNas) -> Result<ExitCode, Failure> {

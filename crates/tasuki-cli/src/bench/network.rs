@@ -1,15 +1,12 @@
 //! A lab to measure on: one that this command builds for itself, or one that is up.
 
-use crate::{
-    args::HostSource,
-    failure::Failure,
-    lab::build,
-    shape::{self, RatedShape},
-};
+use crate::lab::build;
 use std::ops::Deref;
+use tasuki_args::{HostSource, shape, shape::RatedShape};
 use tasuki_cluster::{AddressPlan, Cluster, generate};
 use tasuki_fleet::LabHosts;
 use tasuki_lab::{LabOptions, StartingLab};
+use tasuki_terminal::Failure;
 
 /// A lab with what a measurement must know of it.
 pub struct LabNetwork {

@@ -1,9 +1,10 @@
 //! `tasuki bench rates`: computes the rate at which a message can be sent without loss.
 
-use crate::{args::BenchRates, failure::Failure, terminal::print_json};
 use std::process::ExitCode;
+use tasuki_args::BenchRates;
 use tasuki_bench::rates::{published_rates, rates, rates_table};
 use tasuki_rate::{Receiver, Static};
+use tasuki_terminal::{Failure, print_json};
 
 /// Runs the command.
 pub fn run(arguments: &BenchRates) -> Result<ExitCode, Failure> {

@@ -4,18 +4,15 @@ use super::{
     access::Networks,
     exit::{check_seconds, code},
 };
-use crate::{
-    args::BenchRaw,
-    failure::Failure,
-    terminal::{print_json, progress_bar, table},
-};
 use std::process::ExitCode;
+use tasuki_args::BenchRaw;
 use tasuki_bench::{
     lab::peers::{Pair, measure, tests},
     raw::Outcome,
     stats::median,
 };
 use tasuki_job::Readiness;
+use tasuki_terminal::{Failure, print_json, progress_bar, table};
 
 /// Runs the command.
 pub fn run(arguments: &BenchRaw) -> Result<ExitCode, Failure> {

@@ -1,15 +1,12 @@
 //! Prints results and writes them into a folder.
 
-use crate::{
-    args::{Overwrite, Results},
-    failure::Failure,
-    output::visible_json,
-};
 use std::{
     fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
 };
+use tasuki_args::{Overwrite, Results};
+use tasuki_terminal::{Failure, visible_json};
 
 /// Prints what was measured, as a table or as JSON, and writes both, with plots, into the folder that was
 /// asked for. It is printed first, so that it is seen also if it cannot be written.

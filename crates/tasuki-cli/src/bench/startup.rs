@@ -7,13 +7,14 @@ use super::{
     network::LabNetwork,
     results::give,
 };
-use crate::{args::BenchStartup, failure::Failure};
 use std::{process::ExitCode, time::Duration};
+use tasuki_args::BenchStartup;
 use tasuki_bench::lab::{
     Progress, Session, Testbed,
     mpi::{BuiltStack, Program, build_stacks, over_tcp, over_transports},
     startup::Startups,
 };
+use tasuki_terminal::Failure;
 
 /// The largest number of ranks, for which the labs are made.
 const RANKS_MAX: u32 = 256;

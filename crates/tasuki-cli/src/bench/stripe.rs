@@ -6,9 +6,10 @@ use super::{
     exit::{code, failure},
     results::give,
 };
-use crate::{args::BenchStripe, failure::Failure};
 use std::process::ExitCode;
+use tasuki_args::BenchStripe;
 use tasuki_bench::lab::{Session, stripe};
+use tasuki_terminal::Failure;
 
 /// Runs the command.
 pub fn run(arguments: &BenchStripe) -> Result<ExitCode, Failure> {

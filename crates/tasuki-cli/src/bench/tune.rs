@@ -6,9 +6,10 @@ use super::{
     exit::code,
     results::give,
 };
-use crate::{args::BenchTune, failure::Failure};
 use std::process::ExitCode;
+use tasuki_args::BenchTune;
 use tasuki_bench::lab::{Session, tune};
+use tasuki_terminal::Failure;
 
 /// Runs the command.
 pub fn run(arguments: &BenchTune) -> Result<ExitCode, Failure> {

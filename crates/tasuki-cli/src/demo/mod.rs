@@ -2,16 +2,12 @@
 
 mod page;
 
-use crate::{
-    args::DemoArgs,
-    bench::{Bar, LabMpis, Labs, interruption},
-    failure::Failure,
-    transport::Wanted,
-};
+use crate::bench::{Bar, LabMpis, Labs, interruption};
 use std::{
     process::ExitCode,
     time::{Duration, Instant},
 };
+use tasuki_args::{DemoArgs, transport::Wanted};
 use tasuki_bench::{
     ending,
     lab::{
@@ -23,6 +19,7 @@ use tasuki_bench::{
 };
 use tasuki_cluster::generate::{Options, Shape, generate};
 use tasuki_lab::LabOptions;
+use tasuki_terminal::Failure;
 
 /// The labs, each with its title: four hosts, cabled directly and through one switch.
 const NETWORKS: [(&str, &str); 2] = [("full:4", page::CABLES), ("star:4", page::SWITCH)];

@@ -1,10 +1,10 @@
 //! The last page of the demonstration: what was shown, what it depends on, and the figures. No line is wider
 //! than a terminal of 80 columns.
 
-use crate::terminal::{Rows, table};
 use tasuki_bench::{Record, Report, figure::significant, nas::NasRecord, stats::PairedRatio};
 use tasuki_cluster::Rate;
 use tasuki_launch::Provider;
+use tasuki_terminal::{Rows, table};
 
 /// The name of the network whose hosts are cabled directly.
 pub const CABLES: &str = "cables";

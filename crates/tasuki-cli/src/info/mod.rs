@@ -3,8 +3,9 @@
 mod json;
 mod text;
 
-use crate::{args::InfoArgs, failure::Failure, output};
 use std::process::ExitCode;
+use tasuki_args::InfoArgs;
+use tasuki_terminal::{Failure, visible_json};
 use tasuki_tuning::variables::{JOB_KEY, Variable, variables};
 use tasuki_tuning::{Constant, constants, groups, near};
 
@@ -19,7 +20,7 @@ pub fn run(arguments: &InfoArgs) -> Result<ExitCode, Failure> {
     let chosen = choose(arguments)?;
     if arguments.json {
         let json = serde_json::to_string_pretty(&json::records(&chosen))?;
-        println!("{}", output::visible_json(&json));
+        println!("{}", visible_json(&json));
     } else {
         print!("{}", text::table(&chosen));
     }
@@ -78,8 +79,8 @@ fn unknown(name: &str, all: &Chosen) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{Command, Tasuki};
     use clap::Parser;
+    use tasuki_args::{Command, Tasuki};
 
     fn info(words: &[&str]) -> Result<Chosen, Failure> {
         let words = ["tasuki", "info"].iter().chain(words);
@@ -135,7 +136,7 @@ mod tests {
             let bench = ["tasuki", "bench", "mpi", "--transport", "tasuki", "--other-provider", "FOLDER"];
             let parsed = Tasuki::try_parse_from(bench.into_iter().chain(args.split_whitespace()));
             let command = parsed.unwrap_or_else(|error| panic!("{}: {error}", constant.full_name())).command;
-            let Command::Bench(crate::args::BenchCommand::Mpi(mpi)) = command else {
+            let Command::Bench(tasuki_args::BenchCommand::Mpi(mpi)) = command else {
                 panic!("another command")
             };
             assert!(mpi.source.shape.len() == 1 && mpi.mpi.len() == 1, "{}", constant.full_name());

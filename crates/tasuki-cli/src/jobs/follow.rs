@@ -1,7 +1,6 @@
 //! A job's output, as it comes.
 
 use super::odd;
-use crate::failure::Failure;
 use std::{
     collections::BTreeMap,
     io::{self, Write},
@@ -9,6 +8,7 @@ use std::{
 };
 use tasuki_control::{JobId, JobView, Record, Reply, Request, State, Stream};
 use tasuki_runtime::Client;
+use tasuki_terminal::Failure;
 
 /// Prints a job's output until the job is over. Returns its exit code.
 pub fn follow(client: &mut Client, job: JobId, label: bool) -> Result<ExitCode, Failure> {

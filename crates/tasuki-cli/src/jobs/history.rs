@@ -1,11 +1,11 @@
 //! Jobs that are over, with what they took: as a table and as CSV.
 
 use super::show::{command, elapsed, hosts, span};
-use crate::{failure::Failure, terminal::table};
 use jiff::{Timestamp, tz::TimeZone};
 use serde::Serialize;
 use std::io;
 use tasuki_control::JobView;
+use tasuki_terminal::{Failure, table};
 
 /// A row of the CSV. Times are in this machine's zone, with its distance from UTC.
 #[derive(Serialize)]

@@ -1,7 +1,7 @@
 //! Commands from outside of a lab to its runtime: they run in the lab's first host, as a user of a cluster is
 //! logged in on one of its hosts.
 
-use crate::{failure::Failure, lab::exit_code};
+use crate::lab::exit_code;
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -9,6 +9,7 @@ use std::{
 };
 use tasuki_job::own_provider;
 use tasuki_lab::{ExecRequest, HOST_PROGRAM, HOST_SOCKET, Job, Lab, LabError, need_root};
+use tasuki_terminal::Failure;
 
 /// Runs this very command in the first host of a lab, if it is about a lab: the named one, or, where no
 /// daemon runs on this machine, the only one that is up. `None`: it is about this host. `share`: words that

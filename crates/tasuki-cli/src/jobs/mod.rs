@@ -9,20 +9,15 @@ mod submit;
 
 pub use submit::{run, submit};
 
-use crate::{
-    args::{AttachArgs, ChangeArgs, HostsListArgs, JobName, JobsArgs},
-    failure::Failure,
-};
 use lab::in_lab;
 use std::process::ExitCode;
+use tasuki_args::{AttachArgs, ChangeArgs, HostsListArgs, JobName, JobsArgs};
 use tasuki_control::{JobId, Reply, Request, Task};
 use tasuki_runtime::Client;
-
-/// What daemons and commands of this build call their version.
-pub const VERSION: &str = env!("BUILT_VERSION");
+use tasuki_terminal::Failure;
 
 fn connect() -> Result<Client, Failure> {
-    Ok(Client::connect(VERSION)?)
+    Ok(Client::connect(tasuki_args::VERSION)?)
 }
 
 /// The failure for an answer of another kind than the question was.

@@ -1,13 +1,10 @@
 //! Jobs and hosts as tables and as JSON.
 
 use super::history::local;
-use crate::{
-    failure::Failure,
-    terminal::{print_json, table},
-};
 use serde::Serialize;
 use std::{process::ExitCode, time::SystemTime};
 use tasuki_control::{HostView, JobView, Presence, State};
+use tasuki_terminal::{Failure, print_json, table};
 
 /// Characters of a command that a table shows.
 const COMMAND_MAX: usize = 48;

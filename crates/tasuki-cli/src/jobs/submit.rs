@@ -1,10 +1,6 @@
 //! `tasuki submit`, and `tasuki run --resident`.
 
 use super::{connect, follow::follow, lab::in_lab, number, odd};
-use crate::{
-    args::{JobName, ProgramArgs, RunArgs, SubmitArgs},
-    failure::Failure,
-};
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,
@@ -15,9 +11,11 @@ use std::{
     thread,
     time::Duration,
 };
+use tasuki_args::{JobName, ProgramArgs, RunArgs, SubmitArgs};
 use tasuki_control::{Bytes, INPUT_MAX, JobId, Reply, Request, Terms, Work};
 use tasuki_job::{Prepared, Resident, WorkRequest};
 use tasuki_runtime::Client;
+use tasuki_terminal::Failure;
 
 /// Submits a job and prints its number.
 pub fn submit(arguments: &SubmitArgs) -> Result<ExitCode, Failure> {

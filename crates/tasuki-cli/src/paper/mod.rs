@@ -5,13 +5,10 @@ mod stages;
 
 pub use show::cells as print_cells;
 
-use crate::{
-    args::{PaperArgs, PaperCommand, PaperData},
-    failure::Failure,
-    terminal::{print_json, progress_bar},
-};
 use std::{fs, process::ExitCode};
+use tasuki_args::{PaperArgs, PaperCommand, PaperData};
 use tasuki_paper::{Data, FILES, Findings, Paper};
+use tasuki_terminal::{Failure, print_json, progress_bar};
 
 /// Runs the command.
 pub fn run(command: &PaperCommand) -> Result<ExitCode, Failure> {

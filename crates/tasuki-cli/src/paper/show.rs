@@ -1,11 +1,8 @@
 //! Cells of papers on a terminal.
 
-use crate::{
-    failure::Failure,
-    terminal::{paragraph, print_json, table},
-};
 use serde::Serialize;
 use tasuki_paper::{Cell, Data, Findings, Paper, Role, Tally, figure, summary, verdict};
+use tasuki_terminal::{Failure, paragraph, print_json, table};
 
 /// A paper in the list.
 #[derive(Serialize)]

@@ -1,6 +1,6 @@
 //! The measurements of a paper: each is a `tasuki bench` command of its own, whose results can be kept.
 
-use crate::{args::PaperArgs, bench::interruption, failure::Failure, terminal::counted};
+use crate::bench::interruption;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
@@ -10,8 +10,10 @@ use std::{
     sync::atomic::Ordering,
     time::Instant,
 };
+use tasuki_args::PaperArgs;
 use tasuki_host::{FOR_ALL, replace_file};
 use tasuki_paper::{ClusterFile, Findings, Paper, Stage};
+use tasuki_terminal::{Failure, counted};
 
 /// What is kept of a measurement.
 #[derive(Serialize, Deserialize)]

@@ -3,19 +3,16 @@
 mod render;
 mod watched;
 
-use crate::{
-    args::StatsArgs,
-    failure::Failure,
-    terminal::{self, print_json, print_json_line},
-};
 use std::{
     io::{IsTerminal, Write},
     process::ExitCode,
     thread,
     time::Duration,
 };
+use tasuki_args::StatsArgs;
 use tasuki_fleet::Fleet;
 use tasuki_stats::{HostPages, Look};
+use tasuki_terminal::{Failure, print_json, print_json_line, width};
 
 /// The internal command that every host runs: prints its statistics pages as JSON.
 pub fn pages() -> Result<ExitCode, Failure> {
@@ -78,7 +75,7 @@ fn watch(arguments: &StatsArgs, fleet: &Fleet) -> Result<ExitCode, Failure> {
                 // terminal is to obey this, so it does not pass through `visible`.
                 out.write_all(b"\x1b[H\x1b[J")?;
             }
-            let (tables, left_out) = watched::rates(&now.processes, &rates, terminal::width(), arguments.all);
+            let (tables, left_out) = watched::rates(&now.processes, &rates, width(), arguments.all);
             let rest = match left_out {
                 0 => String::new(),
                 count => format!("; {count} columns do not fit: --all"),

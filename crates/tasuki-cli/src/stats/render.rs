@@ -1,13 +1,10 @@
 //! Tables of statistics for people.
 
-use crate::{
-    output::in_a_line,
-    terminal::{Rows, table},
-};
 use std::fmt::Write;
 use tasuki_ring::stats_page::{Lane, PeerSnapshot, RailRecord, RailState, Snapshot};
 use tasuki_stats::{HostStriping, Rates};
 use tasuki_stripe::StripeCounts;
+use tasuki_terminal::{Rows, in_a_line, table};
 
 /// The counters of all processes since they began.
 pub fn totals(processes: &[Snapshot]) -> String {

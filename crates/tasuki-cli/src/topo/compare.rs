@@ -1,13 +1,10 @@
 //! `tasuki topo compare`
 
 use super::steps::steps;
-use crate::{
-    args::CompareArgs,
-    failure::Failure,
-    terminal::{Rows, print_json, progress_bar, table},
-};
 use std::process::ExitCode;
+use tasuki_args::CompareArgs;
 use tasuki_plan::{COMPARE_STEPS, Compared, compare, compared_engines, digits};
+use tasuki_terminal::{Failure, Rows, print_json, progress_bar, table};
 
 /// Measures networks and prints them side by side.
 pub fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {

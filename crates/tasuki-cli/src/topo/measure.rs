@@ -1,13 +1,10 @@
 //! `tasuki topo measure`
 
 use super::steps::steps;
-use crate::{
-    args::MeasureArgs,
-    failure::Failure,
-    terminal::{print_json, progress_bar, table},
-};
 use std::process::ExitCode;
+use tasuki_args::MeasureArgs;
 use tasuki_plan::{MEASURE_STEPS, Measures, measure, measure_rows, network};
+use tasuki_terminal::{Failure, print_json, progress_bar, table};
 
 /// Measures a network and prints the measures.
 pub fn run(arguments: &MeasureArgs) -> Result<ExitCode, Failure> {

@@ -13,8 +13,9 @@ mod verify;
 
 pub use self::plan::plan;
 
-use crate::{args::TopoCommand, failure::Failure};
 use std::process::ExitCode;
+use tasuki_args::TopoCommand;
+use tasuki_terminal::Failure;
 
 /// Runs a topology command.
 pub fn run(command: TopoCommand) -> Result<ExitCode, Failure> {

@@ -1,17 +1,14 @@
 //! `tasuki plan`
 
 use super::steps::steps;
-use crate::{
-    args::{Best, PlanArgs},
-    failure::Failure,
-    terminal::{paragraph, print_json, progress_bar, table},
-};
 use std::{path::PathBuf, process::ExitCode};
+use tasuki_args::{Best, PlanArgs};
 use tasuki_cluster::{AddressPlan, Cluster};
 use tasuki_plan::{
     GROW_STEPS, Inventory, OwnSwitch, Proposal, RANK_STEPS, Ranked, cabling_list, compare_ranked, digits,
     folder_files, grown, proposals, rank, write_file, write_folder,
 };
+use tasuki_terminal::{Failure, paragraph, print_json, progress_bar, table};
 
 /// Proposes cablings, and writes the chosen one.
 pub fn plan(arguments: &PlanArgs) -> Result<ExitCode, Failure> {

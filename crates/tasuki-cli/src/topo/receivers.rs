@@ -1,19 +1,16 @@
 //! `tasuki topo receivers`: simulates figures 5 to 7 of the ATM paper, and many senders at once.
 
-use crate::{
-    args::ReceiversArgs,
-    bench::write_all,
-    failure::Failure,
-    terminal::{print_json, progress_bar, table},
-};
+use crate::bench::write_all;
 use serde::Serialize;
 use std::process::ExitCode;
+use tasuki_args::ReceiversArgs;
 use tasuki_bench::plot::{Panel, lines};
 use tasuki_paper::{Data, atm};
 use tasuki_rate::Sent;
 use tasuki_sim::transport::{
     ALL_GRANTING, ALL_PACINGS, ALL_SHORT_LANES, Congestion, Pacing, Receivers, Traffic,
 };
+use tasuki_terminal::{Failure, print_json, progress_bar, table};
 
 /// One point of a figure.
 #[derive(Serialize)]

@@ -1,18 +1,15 @@
 //! `tasuki topo rhinet2`
 
-use crate::{
-    args::Rhinet2Args,
-    failure::Failure,
-    paper::print_cells,
-    terminal::{print_json, progress_bar, table},
-};
+use crate::paper::print_cells;
 use serde::Serialize;
 use std::{fs, path::Path, process::ExitCode};
+use tasuki_args::Rhinet2Args;
 use tasuki_bench::plot::{Panel, lines};
 use tasuki_paper::{
     Data, Paper,
     rhinet2::{Effort, Figure, Model, Moved, STAGES, figures, run as rerun, sensitivity},
 };
+use tasuki_terminal::{Failure, print_json, progress_bar, table};
 
 /// The numbers of the figures of the paper that are plotted.
 const PLOTTED: [u8; 4] = [4, 6, 7, 8];

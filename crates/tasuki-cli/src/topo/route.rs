@@ -1,13 +1,10 @@
 //! `tasuki topo route`
 
 use super::steps::steps;
-use crate::{
-    args::RouteArgs,
-    failure::Failure,
-    terminal::{print_json, progress_bar, table},
-};
 use std::process::ExitCode;
+use tasuki_args::RouteArgs;
 use tasuki_plan::{CheckedRoutes, ENGINES, EngineRoutes, RouteOptions, Routes, digits, network, routes};
+use tasuki_terminal::{Failure, print_json, progress_bar, table};
 use tasuki_topo::Limits;
 
 /// Makes routes, checks them and prints what was found; fails where the one engine asked for does, or the

@@ -1,18 +1,15 @@
 //! `tasuki topo show`
 
 use super::steps::steps;
-use crate::{
-    args::ShowArgs,
-    failure::Failure,
-    terminal::{print_json, progress_bar, table},
-};
 use serde::Serialize;
 use std::{path::PathBuf, process::ExitCode};
+use tasuki_args::ShowArgs;
 use tasuki_plan::{
     MEASURE_STEPS, Prices, measure, measure_rows, network,
     picture::{Page, Section, draw},
     write_file,
 };
+use tasuki_terminal::{Failure, print_json, progress_bar, table};
 use tasuki_topo::{Kind, Network, NodeId};
 
 /// A network, part by part.

@@ -1,11 +1,7 @@
 //! `tasuki topo simulate`
 
-use crate::{
-    args::SimulateArgs,
-    failure::Failure,
-    terminal::{print_json, progress_bar, table},
-};
 use std::{path::Path, process::ExitCode};
+use tasuki_args::SimulateArgs;
 use tasuki_bench::plot::{Panel, lines};
 use tasuki_plan::{
     digits, network,
@@ -13,6 +9,7 @@ use tasuki_plan::{
     write_file,
 };
 use tasuki_sim::fabric::{FlowControl, Room, Settings};
+use tasuki_terminal::{Failure, print_json, progress_bar, table};
 use tasuki_topo::{Limits, Network, Tables, route};
 
 /// Simulates and prints.

@@ -1,12 +1,9 @@
 //! `tasuki topo verify`
 
-use crate::{
-    args::VerifyArgs,
-    failure::Failure,
-    terminal::{print_json, table},
-};
 use std::process::ExitCode;
+use tasuki_args::VerifyArgs;
 use tasuki_plan::{TableFault, Verdict, VerifyOptions, digits, network, verify_tables};
+use tasuki_terminal::{Failure, print_json, table};
 
 /// Reads tables and checks them.
 pub fn run(arguments: &VerifyArgs) -> Result<ExitCode, Failure> {

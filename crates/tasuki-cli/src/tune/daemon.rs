@@ -1,15 +1,16 @@
 //! `tasuki tune run`: the daemon whose interrupt delay follows the load.
 
 use super::named;
-use crate::{args::TuneRun, failure::Failure};
 use std::{
     process::ExitCode,
     sync::{Arc, atomic::AtomicBool},
     time::Duration,
 };
 use tasuki_apply::{tune_folder, tune_plan_folder};
+use tasuki_args::TuneRun;
 use tasuki_fleet::host_name;
 use tasuki_host::{Delay, Means, daemon};
+use tasuki_terminal::Failure;
 use tasuki_tune::Lengths;
 use tasuki_tuned::{Tuner, TunerOptions};
 use tasuki_watch::TunePlan;

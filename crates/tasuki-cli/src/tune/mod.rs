@@ -3,16 +3,13 @@
 mod daemon;
 mod simulate;
 
-use crate::{
-    apply::{Form, reports},
-    args::{By, TuneChange, TuneCommand, TuneJson, TuneSet, TuneShow},
-    failure::Failure,
-    terminal::{print_json, progress_bar, table},
-};
+use crate::apply::{Form, reports};
 use std::{fs, path::Path, process::ExitCode};
 use tasuki_apply::{restore_tuning, state_folder, tune_folder};
+use tasuki_args::{By, TuneChange, TuneCommand, TuneJson, TuneSet, TuneShow};
 use tasuki_fleet::host_name;
 use tasuki_host::{Delay, DelayLook, Means, Mode, Report, Setup, Wish};
+use tasuki_terminal::{Failure, print_json, progress_bar, table};
 use tasuki_tuned::{cabled_nics, present_nics, reload_check, reload_now_or_later};
 use tasuki_watch::{TunerNote, said};
 

@@ -1,12 +1,9 @@
 //! `tasuki tune simulate`: the controller against every fixed delay, and against what the kernel has for
 //! `adaptive-rx`.
 
-use crate::{
-    args::TuneSimulate,
-    failure::Failure,
-    terminal::{percent_bar, print_json, table},
-};
 use std::process::ExitCode;
+use tasuki_args::TuneSimulate;
+use tasuki_terminal::{Failure, percent_bar, print_json, table};
 use tasuki_tune::{
     Machine,
     comparison::{COMPARISONS, Comparison, compare_all},

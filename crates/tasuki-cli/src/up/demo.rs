@@ -1,20 +1,17 @@
 //! The demonstration at the end of `tasuki up`.
 
-use crate::{
-    bench::{Bar, LabMpis, Networks},
-    failure::Failure,
-    terminal::table,
-    transport::Wanted,
-};
+use crate::bench::{Bar, LabMpis, Networks};
 use std::{
     cell::RefCell,
     collections::BTreeSet,
     path::{Path, PathBuf},
     sync::atomic::AtomicBool,
 };
+use tasuki_args::transport::Wanted;
 use tasuki_bench::{figure::significant, lab::mpi::BuiltStack};
 use tasuki_fleet::{Fleet, Task};
 use tasuki_job::{Readiness, lacking};
+use tasuki_terminal::{Failure, table};
 use tasuki_up::{Demonstration, Shown};
 
 /// Removes the file that is its name, and folders that are empty without it.

@@ -1,10 +1,10 @@
 //! The cluster file of `tasuki up`: written, or used as it is if it describes the same cables.
 
-use crate::failure::Failure;
 use std::path::Path;
 use tasuki_cluster::Cluster;
 use tasuki_discover::{Description, Kind};
 use tasuki_plan::write_file;
+use tasuki_terminal::Failure;
 use tasuki_up::same_cabling;
 
 /// The cluster that the hosts are set up by, and what became of the file. `asked` is the number of hosts that

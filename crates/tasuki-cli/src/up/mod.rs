@@ -6,12 +6,9 @@ mod voice;
 
 use crate::{
     apply::{self, Form},
-    args::{DownArgs, SshArgs, UpArgs},
     bench::interruption,
     discover::{Search, discover, show},
-    failure::Failure,
     install,
-    terminal::print_json,
 };
 use nix::sys::signal::{SigHandler, Signal, signal};
 use serde::Serialize;
@@ -22,12 +19,14 @@ use std::{
     time::{Duration, Instant},
 };
 use tasuki_apply::{ApplyOptions, HostOptions};
+use tasuki_args::{DownArgs, SshArgs, UpArgs};
 use tasuki_cluster::Cluster;
 use tasuki_discover::{Description, Finding, ssh_hosts};
 use tasuki_fleet::{Fleet, LabHosts, SshHosts};
 use tasuki_host::{Mode, Report};
 use tasuki_install::{HostReport, Outcome, Place};
 use tasuki_process::quote;
+use tasuki_terminal::{Failure, print_json};
 use tasuki_up::{Ending, Shown, Up, restore};
 use voice::Terminal;
 

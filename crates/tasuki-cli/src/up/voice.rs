@@ -3,7 +3,6 @@
 use crate::{
     apply::{self, Form},
     check,
-    terminal::percent_bar,
 };
 use indicatif::ProgressBar;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -17,6 +16,7 @@ use std::{
 };
 use tasuki_apply::Step;
 use tasuki_host::{Mode, Report};
+use tasuki_terminal::percent_bar;
 use tasuki_up::Voice;
 
 /// Steps of the bar of the check.

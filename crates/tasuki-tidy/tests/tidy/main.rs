@@ -63,6 +63,7 @@ laws! {
     functions_have_at_most_70_lines: laws::sizes::FUNCTIONS, laws::sizes::functions;
     files_have_at_most_400_lines: laws::sizes::FILES, laws::sizes::files;
     no_more_files_than_before_have_over_300_lines: laws::sizes::LARGE_FILES, laws::sizes::large_files;
+    the_command_leaves_its_work_to_libraries: laws::sizes::COMMAND_SIZE, laws::sizes::command_size;
     lines_are_not_too_wide: laws::sizes::WIDTH, laws::sizes::width;
     records_of_choices_have_their_four_parts: laws::records::LAW, laws::records::check;
     what_breaks_on_purpose_is_in_no_build_that_ships: laws::hooks::LAW, laws::hooks::check;

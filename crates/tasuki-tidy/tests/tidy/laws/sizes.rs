@@ -14,6 +14,10 @@ const GOOD_FILE_LINES: usize = 300;
 const CODE_COLUMNS: usize = 110;
 /// Columns of Markdown, but for tables, code, and where links lead.
 const TEXT_COLUMNS: usize = 120;
+/// Where the `tasuki` command joins the libraries that do its work.
+const COMMAND: &str = "crates/tasuki-cli/src/";
+/// Lines of all Rust files there. Whatever a command works out or does has its room in a library.
+const COMMAND_LINES: usize = 9_000;
 
 pub const FUNCTIONS: Law = Law {
     name: "functions",
@@ -27,6 +31,12 @@ pub const LARGE_FILES: Law = Law {
     name: "large-files",
     remedy: "split a file of the crate by purpose, so that no more of its files than before have over 300 \
              lines",
+};
+
+pub const COMMAND_SIZE: Law = Law {
+    name: "command-size",
+    remedy: "move what is no printing of results out of tasuki-cli into the library that it belongs to, \
+             until crates/tasuki-cli/src has at most 9,000 lines",
 };
 
 pub const WIDTH: Law = Law {
@@ -58,6 +68,19 @@ pub fn files(tree: &Tree) -> Vec<Breach> {
 pub fn large_files(tree: &Tree) -> Vec<Breach> {
     let large = |lines: usize| lines > GOOD_FILE_LINES;
     over(tree, large, |path, _| (part_of(path).to_owned(), 1))
+}
+
+pub fn command_size(tree: &Tree) -> Vec<Breach> {
+    let of_command = tree.with_extension("rs").filter(|(path, _)| path.starts_with(COMMAND));
+    let lines = of_command.map(|(_, text)| text.lines().count()).sum();
+    let breach = Breach {
+        file: COMMAND.to_owned(),
+        line: lines,
+        what: format!("its files have {lines} lines"),
+        key: part_of(COMMAND).to_owned(),
+        weight: lines,
+    };
+    Vec::from_iter((lines > COMMAND_LINES).then_some(breach))
 }
 
 fn over(
@@ -168,6 +191,18 @@ mod tests {
         let check = |lines| large_files(&Tree::of(&[("crates/a/src/b.rs", &"\n".repeat(lines))]));
         assert!(check(300).is_empty());
         assert_eq!((check(301)[0].key.as_str(), check(301)[0].weight), ("a", 1));
+    }
+
+    #[test]
+    fn a_command_that_grows_is_found() {
+        let check = |lines: usize| {
+            let half = "\n".repeat(lines / 2);
+            let files =
+                [("crates/tasuki-cli/src/a.rs", half.as_str()), ("crates/tasuki-cli/src/b/c.rs", &half)];
+            command_size(&Tree::of(&[files[0], files[1], ("crates/tasuki-cli/tests/d.rs", &half)]))
+        };
+        assert!(check(9_000).is_empty());
+        assert_eq!((check(9_002)[0].key.as_str(), check(9_002)[0].weight), ("tasuki-cli", 9_002));
     }
 
     #[test]

@@ -1,0 +1,67 @@
+//! `tasuki check`.
+
+use super::{RemoteArgs, overwrite::Overwrite};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Options of `tasuki check`.
+#[derive(Debug, Args)]
+#[command(after_help = "Stages:
+  1  every NIC and cable: who is really at the other end, loss, damage, rate, MTU, interrupt delay, counters,
+     bus, host settings
+  2  every pair of hosts: round trips and TCP streams, outliers named
+  3  random messages among the hosts of each rack, each module, then among all, every byte checked, while
+     memory and all cores are busy
+  4  parallel programs for a burn-in: HPCC (if it is installed) and NAS kernels (--nas; in a lab IS, CG and EP
+     without it)
+
+Examples:
+  tasuki check --lab ring                                 # stages 1 and 2
+  sudo tasuki check cluster.toml                          # the machines of a file, over ssh as root
+  sudo tasuki check cluster.toml --stages 3 --time 24h    # a day and a night of random messages
+  tasuki check --lab ring --json --report check.html
+
+Exit codes, as monitoring systems and Slurm's HealthCheckProgram want them: 0 nothing found, 1 warnings only,
+2 faults, 3 a host could not be checked. See docs/guide/check.md.")]
+pub struct CheckArgs {
+    /// Cluster file: all its hosts, over ssh. With --lab: the plan that the lab is held against
+    pub cluster: Option<PathBuf>,
+    /// The hosts of this lab
+    #[arg(long, conflicts_with_all = ["ssh", "remote", "sudo"])]
+    pub lab: Option<String>,
+    /// Which stages, as 1,2,3
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_values_t = [1, 2],
+        value_parser = clap::value_parser!(u8).range(1..=4)
+    )]
+    pub stages: Vec<u8>,
+    /// Time of stage 3, as 90s, 10m, 24h
+    #[arg(long, default_value = "30s", value_parser = super::time::duration)]
+    pub time: std::time::Duration,
+    /// Seed of everything random [default: chosen and told]
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Memory that every host writes and reads in stage 3, megabytes
+    #[arg(long, default_value_t = 64)]
+    pub memory_mb: usize,
+    /// Errors per hour of a NIC's counters that are tolerated
+    #[arg(long, default_value_t = 0.0)]
+    pub errors_per_hour: f64,
+    /// Folder with NAS kernels for stage 4, the same on every host: what bench/nas/build.sh makes
+    #[arg(long, value_name = "FOLDER")]
+    pub nas: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Write a page with all figures
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Whether files that are there already are replaced.
+    #[command(flatten)]
+    pub overwrite: Overwrite,
+    /// How other hosts are reached
+    #[command(flatten)]
+    pub remote: RemoteArgs,
+}

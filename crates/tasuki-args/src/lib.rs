@@ -1,0 +1,287 @@
+//! The command line of `tasuki`: its commands and options, their help, and what is made of the values given.
+
+// `print` and its like never write what a terminal would obey.
+#[macro_use]
+extern crate tasuki_terminal;
+
+mod apply;
+mod bench;
+mod bench_tune;
+mod broker;
+mod check;
+mod cluster;
+mod discover;
+mod drain;
+mod help;
+mod info;
+mod install;
+mod jobs;
+mod lab;
+mod overwrite;
+mod paper;
+mod plan;
+mod prices;
+mod rate;
+mod receivers;
+mod remote;
+mod run;
+pub mod shape;
+mod sharing;
+mod simulate;
+mod source;
+mod stats;
+mod stripe;
+mod terms;
+mod testbed;
+mod time;
+mod topo;
+mod topo_tables;
+pub mod transport;
+mod tune;
+mod up;
+
+pub use self::apply::{ApplyArgs, HostsArgs, OnOff, StateArgs, WatchArgs};
+pub use self::bench::{BenchCommand, BenchMpi, BenchNas, BenchRaw, BenchStartup, DemoArgs};
+pub use self::bench_tune::BenchTune;
+pub use self::broker::BrokerArgs;
+pub use self::check::CheckArgs;
+pub use self::cluster::{ClusterCommand, ClusterNew};
+pub use self::discover::DiscoverArgs;
+pub use self::drain::{BenchDrain, BenchRates, Packets};
+pub use self::info::InfoArgs;
+pub use self::install::{InstallArgs, SshArgs};
+pub use self::jobs::{AttachArgs, ChangeArgs, DaemonArgs, HostsListArgs, JobsArgs, SubmitArgs};
+pub use self::lab::{FaultArgs, LabCommand, LabUp};
+pub use self::overwrite::Overwrite;
+pub use self::paper::{PaperArgs, PaperCommand, PaperData};
+pub use self::plan::{Best, PlanArgs};
+pub use self::rate::rate;
+pub use self::receivers::ReceiversArgs;
+pub use self::remote::RemoteArgs;
+pub use self::run::{EnvArgs, ProgramArgs, RunArgs};
+pub use self::simulate::{Rhinet2Args, SimulateArgs};
+pub use self::stats::{DoctorArgs, StatsArgs};
+pub use self::stripe::{BenchCross, BenchStripe};
+pub use self::terms::JobName;
+pub use self::testbed::{HostSource, Results};
+pub use self::topo::{MeasureArgs, RouteArgs, TopoCommand};
+pub use self::topo_tables::{CompareArgs, ShowArgs, VerifyArgs};
+pub use self::tune::{By, TuneChange, TuneCommand, TuneJson, TuneRun, TuneSet, TuneShow, TuneSimulate};
+pub use self::up::{DownArgs, UpArgs};
+
+use clap::{
+    CommandFactory, FromArgMatches, Parser, Subcommand,
+    builder::styling::{AnsiColor, Styles},
+};
+use std::{ffi::OsString, path::PathBuf};
+use tasuki_terminal::{TEXT_COLUMNS, width};
+
+/// The version of this build, with the commit that it is of where git knew it.
+pub const VERSION: &str = env!("BUILT_VERSION");
+/// Width of help where there is no terminal: clap's own, which sets the options.
+const HELP_COLUMNS: usize = 100;
+
+/// Colours of help and errors, on terminals that have them; NO_COLOR turns them off, as clap sees to.
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Turns a handful of PCs, their Ethernet ports and some cables into one fast parallel machine.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tasuki",
+    version = VERSION,
+    styles = STYLES,
+    arg_required_else_help = true,
+    max_term_width = 110
+)]
+pub struct Tasuki {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+impl Tasuki {
+    /// The arguments of this process. Its help fits the terminal; wrong arguments end the process.
+    pub fn of_process() -> Self {
+        let columns = width().unwrap_or(HELP_COLUMNS).min(TEXT_COLUMNS);
+        let matches = help::fitted(Self::command(), columns).get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+}
+
+/// Commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Cluster files: generate, check, and show what follows from them
+    #[command(subcommand)]
+    Cluster(ClusterCommand),
+    /// Set hosts up: addresses, routes, settings, names, as the cluster file has them; `undo` restores
+    /// everything
+    Apply(Box<ApplyArgs>),
+    /// What `apply` would change; exit code 1 if there is something
+    Diff(Box<ApplyArgs>),
+    /// Restore hosts as they were before `apply`
+    Undo(StateArgs),
+    /// Whether hosts are set up, and still as they were set up
+    Status(StateArgs),
+    /// Lead pairs of hosts around dead cables, and back when they heal: what `apply` starts on every host
+    Watch(WatchArgs),
+    /// The receive-interrupt delay of NICs: show it, set it, or have it follow the load
+    #[command(subcommand)]
+    Tune(TuneCommand),
+    /// Prove cables and hosts, and name the part at fault: cable, NIC, switch port, host setting, memory
+    Check(CheckArgs),
+    /// What runs on every host while a check is made
+    #[command(hide = true)]
+    CheckAgent,
+    /// What runs on every host while is tried what gets through between them
+    #[command(hide = true)]
+    FirewallAgent,
+    /// Find out how hosts are cabled, and write the cluster file
+    Discover(Box<DiscoverArgs>),
+    /// What runs on every host while cables are discovered
+    #[command(hide = true)]
+    DiscoverAgent,
+    /// Sets NICs down again when its standard input ends
+    #[command(hide = true)]
+    DiscoverGuard {
+        /// The NICs
+        nics: Vec<String>,
+    },
+    /// From cabled machines to a running cluster: install, discover, apply, check, and show what it gives
+    Up(Box<UpArgs>),
+    /// Restore the hosts of a cluster file as they were before `up`
+    Down(Box<DownArgs>),
+    /// Put Tasuki on hosts that ssh reaches, or take it away again
+    Install(Box<InstallArgs>),
+    /// A cluster on this one machine: hosts as namespaces, cables and switches of a given rate
+    #[command(subcommand)]
+    Lab(LabCommand),
+    /// Four hosts on this machine, on cables and through a switch, with a stock MPI: what `make run` shows
+    Demo(DemoArgs),
+    /// Run an unmodified MPI program on a cluster: its own launcher, its own libmpi
+    Run(Box<RunArgs>),
+    /// Queue a job for the hosts' resident runtime, and print its number
+    Submit(Box<SubmitArgs>),
+    /// Which jobs wait, run and are held, and why they wait
+    Jobs(JobsArgs),
+    /// The output of a job, until it is over, and its exit code
+    Attach(AttachArgs),
+    /// End jobs
+    Cancel(ChangeArgs),
+    /// Keep jobs from starting, or freeze those that run
+    Hold(ChangeArgs),
+    /// Let held jobs go on
+    Resume(ChangeArgs),
+    /// Which hosts take part in the resident runtime, and what runs on them
+    Hosts(HostsListArgs),
+    /// The resident runtime of one host: what `apply --runtime` starts on every host
+    Daemon(DaemonArgs),
+    /// Starts and watches the ranks of one job on this host
+    #[command(hide = true)]
+    Shepherd,
+    /// Print what plain mpirun or srun needs to use the cables
+    Env(EnvArgs),
+    /// Measure: raw limits and MPIs, side by side
+    #[command(subcommand)]
+    Bench(BenchCommand),
+    /// Counters of running processes: per peer and rail, with rates
+    Stats(StatsArgs),
+    /// Topologies: what a cabling gives, and routes with a proof that they work
+    #[command(subcommand)]
+    Topo(TopoCommand),
+    /// What five papers state, beside what runs here: inputs, predictions, verdicts
+    #[command(subcommand, after_help = self::paper::PAPER_HELP)]
+    Paper(PaperCommand),
+    /// How to cable so many hosts with so many ports, and what each way gives
+    Plan(Box<PlanArgs>),
+    /// Which MPI, provider, lane and rails would be used, why, and what improves it
+    Doctor(DoctorArgs),
+    /// Every constant of the data path and every environment variable: what it is, why, what it gains
+    Info(InfoArgs),
+    /// A service that opens raw lanes for programs without privileges
+    Broker(Box<BrokerArgs>),
+    /// Manual pages and completions for packages
+    #[command(hide = true)]
+    Pages {
+        /// Where to write them
+        folder: PathBuf,
+    },
+    /// The statistics pages of one host, as JSON
+    #[command(hide = true)]
+    StatsPages,
+    /// What `doctor` must know of one host, as JSON
+    #[command(hide = true)]
+    DoctorFacts,
+    /// What `run` must know of one host, as JSON
+    #[command(hide = true)]
+    JobFacts {
+        /// Paths of which it is told whether they are missing
+        paths: Vec<PathBuf>,
+    },
+    /// Gives the records of messages of one host, and removes them
+    #[command(name = tasuki_job::PARTS_COMMAND, hide = true)]
+    TraceParts {
+        /// Where they are
+        folder: PathBuf,
+    },
+    /// What runs on every host while files of a job are there
+    #[command(hide = true)]
+    CopyAgent,
+    /// Loads libraries and says which libfabric is among them, and whether it takes the provider
+    #[command(hide = true)]
+    LibfabricProbe {
+        /// The libraries, in the order in which they are loaded
+        libraries: Vec<PathBuf>,
+    },
+    /// What `tasukid` starts on every host of a job whose ranks an Open MPI starts
+    #[command(name = tasuki_openmpi::HOST_COMMAND, hide = true)]
+    OpenMpiHost {
+        /// The launcher's command
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        argv: Vec<OsString>,
+    },
+    /// What an Open MPI of such a job calls in the place of ssh
+    #[command(name = tasuki_openmpi::AGENT_COMMAND, hide = true)]
+    OpenMpiAgent {
+        /// The host, and what is to run there
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        argv: Vec<OsString>,
+    },
+    /// Says which MPI a library is
+    #[command(hide = true)]
+    MpiProbe {
+        /// The library
+        library: PathBuf,
+    },
+    /// A peer of `bench raw` inside a host
+    #[command(hide = true)]
+    RawPeer {
+        /// What to do, as JSON
+        specification: String,
+    },
+    /// A process of `bench tune` inside a host
+    #[command(hide = true)]
+    LoadPeer {
+        /// What to do, as JSON
+        specification: String,
+    },
+    /// What follows the load for an emulated NIC of `bench tune`
+    #[command(hide = true)]
+    LoadFollow {
+        /// What to do, as JSON
+        specification: String,
+    },
+    /// Makes NICs of a host as `bench stripe` wants them
+    #[command(hide = true)]
+    BundleHere {
+        /// How, as JSON
+        specification: String,
+    },
+}
+
+#[cfg(test)]
+mod tests;

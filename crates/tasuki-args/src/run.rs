@@ -1,0 +1,132 @@
+//! `tasuki run` and `tasuki env`.
+
+use super::{overwrite::Overwrite, sharing::SharingArgs};
+use crate::transport::Wanted;
+use clap::{Args, ValueEnum};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
+use tasuki_launch::Placement;
+
+/// Which hosts are filled first.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum By {
+    /// One rank per host in turn
+    Node,
+    /// A host's cores before the next host
+    Slot,
+}
+
+/// Options of `tasuki run`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tasuki run -n 4 ./my_mpi_program input.dat # on this machine alone, if no lab is up
+  tasuki run -n 8 --lab four --mpi mpich-4.3 ./a.out
+  tasuki run -n 4 --transport tcp ./a.out    # the MPI's own TCP, to compare with
+  tasuki run -n 4 --dry-run ./a.out          # prints the launcher's command line
+  tasuki run -n 4 --trace a.trace ./a.out    # and then: tasuki topo simulate ring:4 --trace a.trace
+  tasuki run -n 4 --cluster cluster.toml --copy --files input.dat ./a.out input.dat
+                                             # hosts need not have program and files; they go with the job
+  tasuki run -n 4 --resident ./a.out         # ranks started by the hosts' daemons, without ssh
+
+Variables TASUKI_* and FI_LOG_* of this shell reach all ranks, others with --export. While it runs, `tasuki
+stats --watch` shows what each rail carries; `tasuki doctor ./a.out` says beforehand what would be used, and
+why.")]
+pub struct RunArgs {
+    /// The program, and with what it runs.
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    /// Run on the real machines of this cluster file, this one among them, over ssh
+    #[arg(long, conflicts_with = "lab")]
+    pub cluster: Option<PathBuf>,
+    /// Have the daemons of the hosts start the ranks (of any MPI, or without one), in turn with other jobs
+    #[arg(long, conflicts_with_all = ["cluster", "dry_run", "copy", "trace"])]
+    pub resident: bool,
+    /// With --resident: begin every line with the rank that wrote it
+    #[arg(long, requires = "resident")]
+    pub label: bool,
+    /// With --resident: end the job when it has run so long: 90s, 10m, 24h
+    #[arg(long, requires = "resident", value_name = "DURATION", value_parser = super::time::duration)]
+    pub timeout: Option<Duration>,
+    /// Send the program, and libraries of it that hosts lack, to all hosts over the rails. Ranks run in a
+    /// folder made for the job, which is removed when it ends
+    #[arg(long, conflicts_with = "dry_run")]
+    pub copy: bool,
+    /// With --copy: files and folders that are sent too. They lie in the working folder of the ranks, by the
+    /// names that they have here
+    #[arg(long, requires = "copy", value_name = "PATH", value_delimiter = ',')]
+    pub files: Vec<PathBuf>,
+    /// Print the launcher's command line instead of running it
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Write down the messages of the program, and how long ranks compute between them, as a trace that
+    /// `tasuki topo simulate --trace` replays on any network
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    pub trace: Option<PathBuf>,
+    /// How the job gets on with others.
+    #[command(flatten)]
+    pub sharing: SharingArgs,
+    /// Whether files that are there already are replaced.
+    #[command(flatten)]
+    pub overwrite: Overwrite,
+}
+
+/// A program, and how its ranks are to run.
+#[derive(Debug, Args)]
+pub struct ProgramArgs {
+    /// Number of ranks
+    #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..))]
+    pub ranks: u32,
+    /// Run in this lab; none: the only one that is up
+    #[arg(long)]
+    pub lab: Option<String>,
+    /// Use this MPI instead of the one that the program is linked with: openmpi-5.0, mpich-4.3, intel, or a
+    /// prefix
+    #[arg(long)]
+    pub mpi: Option<String>,
+    /// What carries the messages; none: Tasuki if it is built and the MPI can load it, else TCP
+    #[arg(long, value_enum)]
+    pub transport: Option<Wanted>,
+    /// Which hosts are filled first
+    #[arg(long, value_enum, default_value = "node")]
+    pub by: By,
+    /// Pass a variable to all ranks: NAME, or NAME=VALUE
+    #[arg(short = 'x', long)]
+    pub export: Vec<String>,
+    /// Program and arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    pub program: Vec<OsString>,
+}
+
+impl ProgramArgs {
+    /// The order in which hosts are filled.
+    pub fn placement(&self) -> Placement {
+        match self.by {
+            By::Node => Placement::ByNode,
+            By::Slot => Placement::BySlot,
+        }
+    }
+}
+
+/// Options of `tasuki env`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  eval \"$(tasuki env --mpi openmpi-5.0 --cluster cluster.toml)\"; mpirun -n 4 ./a.out
+
+Open MPI passes nothing but OMPI_* on to other hosts by itself: the last line says which variables to name
+with mpirun -x.")]
+pub struct EnvArgs {
+    /// The MPI: openmpi-4.1, openmpi-5.0, mpich-4.3, intel, or a prefix
+    #[arg(long)]
+    pub mpi: String,
+    /// For this lab; none: the only one that is up
+    #[arg(long, conflicts_with = "cluster")]
+    pub lab: Option<String>,
+    /// For the real machines of this cluster file
+    #[arg(long)]
+    pub cluster: Option<PathBuf>,
+    /// What carries the messages; none: Tasuki if it is built and the MPI can load it, else TCP
+    #[arg(long, value_enum)]
+    pub transport: Option<Wanted>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
