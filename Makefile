@@ -9,6 +9,8 @@ TASUKI := target/ship/tasuki
 # themselves run as root: cargo starts tests through the runner of the machine's target.
 ROOT := $(if $(filter 0,$(shell id -u)),,sudo -E env "PATH=$$PATH")
 ARCH := $(shell uname -m | tr a-z A-Z)
+# Tests at a time. Many wait for a lab, a program or a time-out: one more than processors keeps these busy.
+export RUST_TEST_THREADS ?= $(shell echo $$(($$(nproc) + 1)))
 # A test program that hangs fails: no other one should wait for it. $(call RUNNER,seconds)
 RUNNER = CARGO_TARGET_$(ARCH)_UNKNOWN_LINUX_GNU_RUNNER="$(LIMITED) $(1) $(if $(ROOT),sudo -E env PATH=$$PATH)"
 LIMITED := timeout --foreground --kill-after=10
@@ -98,9 +100,10 @@ profile: build
 	$(CARGO) build --profile provider --locked -p tasuki-engine --example message_cost
 	@$(ROOT) scripts/profile
 
+# With the profile of the tests, so that both share build scripts and macros of libraries.
 lint: setup
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --release --locked --workspace --all-targets -- -D warnings
 
 # Building needs no root, installing usually does: `make build && sudo make install`.
 install:
