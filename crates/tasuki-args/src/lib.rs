@@ -72,6 +72,7 @@ pub use self::up::{DownArgs, UpArgs};
 use clap::{
     CommandFactory, FromArgMatches, Parser, Subcommand,
     builder::styling::{AnsiColor, Styles},
+    error::ErrorKind,
 };
 use std::{ffi::OsString, path::PathBuf};
 use tasuki_terminal::{TEXT_COLUMNS, width};
@@ -106,8 +107,15 @@ pub struct Tasuki {
 impl Tasuki {
     /// The arguments of this process. Its help fits the terminal; wrong arguments end the process.
     pub fn of_process() -> Self {
-        let columns = width().unwrap_or(HELP_COLUMNS).min(TEXT_COLUMNS);
-        let matches = help::fitted(Self::command(), columns).get_matches();
+        // Setting the texts of all commands for the terminal takes a quarter of a short command's time, so it
+        // is done where help is asked for.
+        let matches = Self::command().try_get_matches().unwrap_or_else(|error| match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                let columns = width().unwrap_or(HELP_COLUMNS).min(TEXT_COLUMNS);
+                help::fitted(Self::command(), columns).get_matches()
+            }
+            _ => error.exit(),
+        });
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 }

@@ -8,7 +8,7 @@ use crate::support::{
     mpis::Mpi,
     ok,
     run::{MpiRun, Running},
-    skip_without_root, tasuki,
+    skip_without_root, skip_without_way_in, tasuki,
 };
 use nix::{
     sys::{
@@ -93,7 +93,7 @@ fn doctor(lab: &TestLab, user: &[&str]) -> serde_json::Value {
 #[test]
 fn members_programs_get_raw_lanes_and_strangers_udp() {
     let test = "members_programs_get_raw_lanes_and_strangers_udp";
-    if skip_without_root(test) {
+    if skip_without_root(test) || skip_without_way_in(test) {
         return;
     }
     let lab = TestLab::up("broker", &["--shape", "pair:1"]);
@@ -124,7 +124,7 @@ fn members_programs_get_raw_lanes_and_strangers_udp() {
 #[test]
 fn lanes_outlive_their_broker_and_without_one_there_is_udp() {
     let test = "lanes_outlive_their_broker_and_without_one_there_is_udp";
-    if skip_without_root(test) {
+    if skip_without_root(test) || skip_without_way_in(test) {
         return;
     }
     let lab = TestLab::up("brokerless", &["--shape", "pair:1"]);
@@ -196,7 +196,7 @@ fn signal_brokers(lab: &TestLab, signal: Signal) {
 #[test]
 fn a_broker_that_hangs_keeps_no_program_from_starting_and_may_come_late() {
     let test = "a_broker_that_hangs_keeps_no_program_from_starting_and_may_come_late";
-    if skip_without_root(test) {
+    if skip_without_root(test) || skip_without_way_in(test) {
         return;
     }
     let lab = TestLab::up("brokerstop", &["--shape", "pair:1"]);

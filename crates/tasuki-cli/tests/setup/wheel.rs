@@ -1,7 +1,9 @@
 //! The Python wheel: what `pip install` of it gives runs MPI programs on one machine, for an ordinary user.
 //! `scripts/test-wheel` tries the same with MPIs that pip fetches.
 
-use crate::support::{mpis::build, mpis::mpis, mpis::peers, ok, skip_without_root, text};
+use crate::support::{
+    mpis::build, mpis::mpis, mpis::peers, ok, skip_without_root, skip_without_way_in, text,
+};
 use std::{
     fs,
     os::unix::{fs::PermissionsExt, process::CommandExt},
@@ -34,7 +36,7 @@ fn wheel(folder: &Path) -> PathBuf {
 #[test]
 fn a_wheel_runs_programs_on_one_machine_without_root() {
     let test = "a_wheel_runs_programs_on_one_machine_without_root";
-    if skip_without_root(test) {
+    if skip_without_root(test) || skip_without_way_in(test) {
         return;
     }
     let Some(python) = python() else {

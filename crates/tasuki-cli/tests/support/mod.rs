@@ -18,6 +18,8 @@ pub mod trial;
 use std::{
     collections::BTreeSet,
     fs,
+    os::unix::fs::PermissionsExt,
+    path::Path,
     process::{Child, Command, Output, Stdio},
     sync::atomic::{AtomicU32, Ordering},
 };
@@ -46,6 +48,21 @@ pub fn skip_without_root(test: &str) -> bool {
     }
     assert!(std::env::var_os("TASUKI_NO_SKIP").is_none(), "{test} needs root");
     eprintln!("SKIPPED {test}: labs need root");
+    true
+}
+
+/// Whether the test cannot run because ordinary users may not enter the folder of this checkout, such as
+/// root's home, and so not load what was built there; prints a note then. With TASUKI_NO_SKIP that is a
+/// failure.
+pub fn skip_without_way_in(test: &str) -> bool {
+    let is_closed =
+        |folder: &&Path| fs::metadata(folder).is_ok_and(|data| data.permissions().mode() & 0o001 == 0);
+    let Some(closed) = Path::new(env!("CARGO_BIN_EXE_tasuki")).ancestors().skip(1).find(is_closed) else {
+        return false;
+    };
+    let reason = format!("ordinary users may not enter {}: move the checkout out of it", closed.display());
+    assert!(std::env::var_os("TASUKI_NO_SKIP").is_none(), "{test}: {reason}");
+    eprintln!("SKIPPED {test}: {reason}");
     true
 }
 
