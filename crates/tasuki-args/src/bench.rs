@@ -48,6 +48,17 @@ pub enum BenchCommand {
     Rates(BenchRates),
 }
 
+/// Which MPIs are measured, and over what.
+#[derive(Debug, Args)]
+pub struct MpiChoice {
+    /// Only this MPI (openmpi-4.1, mpich-5.0, intel, or a prefix); several are measured in turn
+    #[arg(long)]
+    pub mpi: Vec<String>,
+    /// What carries the messages; with several, each MPI runs over all of them in turn
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["tcp", "tasuki"])]
+    pub transport: Vec<Wanted>,
+}
+
 /// Options of `tasuki bench raw`.
 #[derive(Debug, Args)]
 pub struct BenchRaw {
@@ -77,12 +88,9 @@ pub struct BenchMpi {
     /// Hosts to measure on, or a lab for the time of the measurement.
     #[command(flatten)]
     pub source: HostSource,
-    /// Only this MPI (openmpi-4.1, mpich-5.0, intel, or a prefix); several are measured in turn
-    #[arg(long)]
-    pub mpi: Vec<String>,
-    /// What carries the messages; with several, each MPI runs over all of them in turn
-    #[arg(long, value_enum, value_delimiter = ',', default_values = ["tcp", "tasuki"])]
-    pub transport: Vec<Wanted>,
+    /// Which MPIs are measured.
+    #[command(flatten)]
+    pub mpis: MpiChoice,
     /// Each MPI over Tasuki once more with this variable in its ranks, as TASUKI_RATE=window, compared with
     /// Tasuki as it is
     #[arg(long, value_name = "NAME=VALUE")]
@@ -142,12 +150,9 @@ pub struct BenchNas {
     /// Numbers of ranks, powers of two up to 64; none: one on every host
     #[arg(short = 'n', long, value_delimiter = ',')]
     pub ranks: Vec<u32>,
-    /// Only this MPI (openmpi-4.1, mpich-5.0, intel, or a prefix); several are measured in turn
-    #[arg(long)]
-    pub mpi: Vec<String>,
-    /// What carries the messages; with several, each MPI runs over all of them in turn
-    #[arg(long, value_enum, value_delimiter = ',', default_values = ["tcp", "tasuki"])]
-    pub transport: Vec<Wanted>,
+    /// Which MPIs are measured.
+    #[command(flatten)]
+    pub mpis: MpiChoice,
     /// How often everything is repeated; six or more give ratios with 95 % confidence
     #[arg(long, default_value_t = 3)]
     pub repetitions: usize,
@@ -168,12 +173,9 @@ pub struct BenchStartup {
     /// Numbers of ranks, one on every host as far as there are hosts
     #[arg(short = 'n', long, value_delimiter = ',', default_values = ["2", "4", "8", "16", "32", "64"])]
     pub ranks: Vec<u32>,
-    /// Only this MPI (openmpi-4.1, mpich-5.0, intel, or a prefix); several are measured in turn
-    #[arg(long)]
-    pub mpi: Vec<String>,
-    /// What carries the messages; with several, each MPI runs over all of them in turn
-    #[arg(long, value_enum, value_delimiter = ',', default_values = ["tcp", "tasuki"])]
-    pub transport: Vec<Wanted>,
+    /// Which MPIs are measured.
+    #[command(flatten)]
+    pub mpis: MpiChoice,
     /// How often everything is repeated; six or more give ratios with 95 % confidence
     #[arg(long, default_value_t = 3)]
     pub repetitions: usize,

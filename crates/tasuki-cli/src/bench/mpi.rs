@@ -29,8 +29,8 @@ pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
     check(arguments)?;
     arguments.source.check_rights()?;
     arguments.results.check("mpi")?;
-    let (bar, mpis) = (Bar::default(), LabMpis::over(&arguments.transport)?);
-    let (stacks, problems) = build_stacks(&mpis, &arguments.mpi, Program::Bench)?;
+    let (bar, mpis) = (Bar::default(), LabMpis::over(&arguments.mpis.transport)?);
+    let (stacks, problems) = build_stacks(&mpis, &arguments.mpis.mpi, Program::Bench)?;
     let (mut stacks, mut others) = over_transports(&mpis, stacks);
     if arguments.as_user {
         let (chosen, problems) = as_ordinary_user(stacks)?;
@@ -43,7 +43,7 @@ pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
         return Err(Failure::new(others.join("\n")));
     }
     problems.iter().chain(&others).for_each(|problem| bar.note(&format!("left out: {problem}")));
-    let hosts = Networks::of(&arguments.source, readiness(&arguments.transport))?;
+    let hosts = Networks::of(&arguments.source, readiness(&arguments.mpis.transport))?;
     let (stacks, notes) = hosts.place(stacks)?;
     hosts.note().iter().chain(&notes).for_each(|note| bar.note(note));
     let networks = &hosts.testbeds;

@@ -23,9 +23,9 @@ pub fn run(arguments: &BenchNas) -> Result<ExitCode, Failure> {
     check(arguments)?;
     arguments.source.check_rights()?;
     arguments.results.check("nas")?;
-    let (bar, mpis) = (Bar::default(), LabMpis::over(&arguments.transport)?);
-    let programs = kernel_stacks(&arguments.kernel, &arguments.mpi, &mpis, &bar)?;
-    let hosts = Networks::of(&arguments.source, readiness(&arguments.transport))?;
+    let (bar, mpis) = (Bar::default(), LabMpis::over(&arguments.mpis.transport)?);
+    let programs = kernel_stacks(&arguments.kernel, &arguments.mpis.mpi, &mpis, &bar)?;
+    let hosts = Networks::of(&arguments.source, readiness(&arguments.mpis.transport))?;
     let mut placed = Vec::new();
     for (kernel, stacks) in programs {
         let (stacks, notes) = hosts.place(stacks)?;

@@ -24,7 +24,7 @@ pub fn run(arguments: &BenchStartup) -> Result<ExitCode, Failure> {
     check(arguments)?;
     arguments.source.check_rights()?;
     arguments.results.check("startup")?;
-    let (bar, mpis) = (Bar::default(), LabMpis::over(&arguments.transport)?);
+    let (bar, mpis) = (Bar::default(), LabMpis::over(&arguments.mpis.transport)?);
     let stacks = stacks(arguments, &mpis, &bar)?;
     let networks = networks(arguments)?;
     let startups = Startups {
@@ -60,7 +60,7 @@ fn check(arguments: &BenchStartup) -> Result<(), Failure> {
 }
 
 fn stacks(arguments: &BenchStartup, mpis: &LabMpis, bar: &Bar) -> Result<Vec<BuiltStack>, Failure> {
-    let (stacks, problems) = build_stacks(mpis, &arguments.mpi, Program::Startup)?;
+    let (stacks, problems) = build_stacks(mpis, &arguments.mpis.mpi, Program::Startup)?;
     let (stacks, others) = over_transports(mpis, stacks);
     if stacks.is_empty() {
         return Err(Failure::new(others.join("\n")));

@@ -139,7 +139,7 @@ mod tests {
             let Command::Bench(tasuki_args::BenchCommand::Mpi(mpi)) = command else {
                 panic!("another command")
             };
-            assert!(mpi.source.shape.len() == 1 && mpi.mpi.len() == 1, "{}", constant.full_name());
+            assert!(mpi.source.shape.len() == 1 && mpi.mpis.mpi.len() == 1, "{}", constant.full_name());
             for test in mpi.pair.iter().chain(&mpi.all) {
                 // It knows the names of the bench's program.
                 let plan = test.parse::<tasuki_bench::TestPlan>();

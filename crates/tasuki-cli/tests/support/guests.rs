@@ -5,6 +5,7 @@
 //! Every guest has a way in for ssh that leads nowhere else, and NICs that are wired to other guests' NICs,
 //! as with cables. Its disk is the image, and forgets what was written when it ends.
 
+use super::skipped;
 use std::{
     fs::{self, File},
     io::{Read, Write},
@@ -70,11 +71,7 @@ impl Guests {
             .map(PathBuf::from)
             .filter(|image| image.join("root.ext4").exists());
         if image.is_none() {
-            assert!(
-                std::env::var_os("TASUKI_NO_SKIP").is_none(),
-                "{test} needs TASUKI_GUESTS (scripts/guest-image)"
-            );
-            eprintln!("SKIPPED {test}: no image of guests; see `make test-guests`");
+            skipped(test, "no image of guests in TASUKI_GUESTS; see `make test-guests`");
         }
         let folder = tempfile::tempdir().expect("a folder");
         Some(Guests { image: image?, folder })

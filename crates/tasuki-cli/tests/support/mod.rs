@@ -40,14 +40,19 @@ pub fn unique(stem: &str) -> String {
     format!("{stem}-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
+/// Notes that a test is not run, and why. With TASUKI_NO_SKIP (in CI) that is a failure.
+pub fn skipped(test: &str, why: &str) {
+    assert!(std::env::var_os("TASUKI_NO_SKIP").is_none(), "{test} cannot run: {why}");
+    eprintln!("SKIPPED {test}: {why}");
+}
+
 /// Whether the test cannot run because labs need root; prints a note then. With TASUKI_NO_SKIP that is a
 /// failure.
 pub fn skip_without_root(test: &str) -> bool {
     if nix::unistd::Uid::effective().is_root() {
         return false;
     }
-    assert!(std::env::var_os("TASUKI_NO_SKIP").is_none(), "{test} needs root");
-    eprintln!("SKIPPED {test}: labs need root");
+    skipped(test, "labs need root");
     true
 }
 
@@ -60,9 +65,8 @@ pub fn skip_without_way_in(test: &str) -> bool {
     let Some(closed) = Path::new(env!("CARGO_BIN_EXE_tasuki")).ancestors().skip(1).find(is_closed) else {
         return false;
     };
-    let reason = format!("ordinary users may not enter {}: move the checkout out of it", closed.display());
-    assert!(std::env::var_os("TASUKI_NO_SKIP").is_none(), "{test}: {reason}");
-    eprintln!("SKIPPED {test}: {reason}");
+    let closed = closed.display();
+    skipped(test, &format!("ordinary users may not enter {closed}: move the checkout out of it"));
     true
 }
 

@@ -1,6 +1,6 @@
 //! An sshd in hosts of a lab, with keys.
 
-use super::{TestLab, mpis::peers, ok};
+use super::{TestLab, mpis::peers, ok, skipped};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -18,8 +18,7 @@ impl Ssh {
     pub fn prepare(test: &str) -> Option<Self> {
         let folder = tempfile::tempdir_in("/tmp").expect("a folder");
         let Some(start) = start_sshd(folder.path()) else {
-            assert!(std::env::var_os("TASUKI_NO_SKIP").is_none(), "{test} needs sshd: scripts/oracles");
-            eprintln!("SKIPPED {test}: no sshd: scripts/oracles");
+            skipped(test, "no sshd: scripts/oracles");
             return None;
         };
         configure(folder.path());
