@@ -168,6 +168,7 @@ fn mpich_tasuki(device: Device, provider: &Provider) -> Vec<Setting> {
     if device.ucx {
         let why = "built for both: libfabric, through which Tasuki is reached, instead of UCX";
         all.push(Setting::new(Scope::Variable, "MPIR_CVAR_CH4_NETMOD", "ofi", why));
+        all.push(setting::no_ucx_hooks());
     }
     all.extend(setting::provider(provider));
     all

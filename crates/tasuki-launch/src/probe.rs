@@ -1,7 +1,7 @@
 //! Asks an MPI library for its version, in a process of its own: loading a library runs its code, and two
 //! MPIs in one process, or one in this process, could disturb it.
 
-use crate::{Environment, query::query};
+use crate::{Environment, query::query, setting::UCX_HOOKS};
 use std::{
     ffi::{CStr, CString, OsStr, OsString, c_char, c_int, c_void},
     io,
@@ -20,7 +20,11 @@ const VERSION_BYTES: usize = 1 << 16;
 pub fn version_text(probe: &[OsString], library: &Path, env: &Environment) -> io::Result<String> {
     let mut argv = probe.to_vec();
     argv.push(library.as_os_str().to_owned());
-    let answer = query(&argv, env, LIMIT)?;
+    // A library that is asked for its version communicates with nobody.
+    let (name, value) = UCX_HOOKS;
+    let mut env = env.clone();
+    env.push((name.into(), value.into()));
+    let answer = query(&argv, &env, LIMIT)?;
     if answer.is_success() {
         return Ok(answer.stdout);
     }

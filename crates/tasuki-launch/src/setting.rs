@@ -41,6 +41,17 @@ pub(crate) fn provider(provider: &Provider) -> [Setting; 2] {
     ]
 }
 
+/// The name and value of the variable that keeps UCX from patching functions of the C library when it is
+/// loaded, which takes some 40 ms: it must hear of memory that is unmapped only if it registers memory itself
+/// (`src/ucm/mmap/install.c` of UCX).
+pub(crate) const UCX_HOOKS: (&str, &str) = ("UCX_MEM_MMAP_HOOK_MODE", "none");
+
+/// The setting for an MPI that loads UCX and does not use it.
+pub(crate) fn no_ucx_hooks() -> Setting {
+    let why = "UCX is loaded and not used: it need not patch functions of the C library, which takes 40 ms";
+    Setting::new(Scope::Variable, UCX_HOOKS.0, UCX_HOOKS.1, why)
+}
+
 /// Whether ranks are bound to cores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Binding {

@@ -103,6 +103,7 @@ impl Conn {
         if let Some(time) = top {
             if time >= path.back {
                 path.rtt.sample(cx.now, cx.now.since_ns(time), delay_us.saturating_mul(1000));
+                path.rtt.answered(cx.now);
                 sum.rtt = Some(path.rtt.latest);
             }
             path.carrier_lost_at = path.carrier_lost_at.filter(|cut| time <= *cut);

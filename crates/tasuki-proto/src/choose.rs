@@ -5,6 +5,7 @@ use tasuki_tuning::rails;
 use tasuki_wire::{Lane, Path as PathId};
 
 use crate::conn::{Conn, Context};
+use crate::defect::Defect;
 use crate::path::Path;
 use crate::rtt::ns;
 use crate::stats::RailState;
@@ -19,6 +20,7 @@ impl Conn {
         let usable = |at: usize, path: &Path| {
             path.is_up() && !(normal && self.is_last_resort(at)) && !self.has_better_lane(path)
         };
+        let known = self.least_known_trip(cx);
         let current = self.current;
         // Rank is (unresponsive, delivery time): a responsive path always ranks before one that has timed
         // out.
@@ -28,7 +30,7 @@ impl Conn {
             if !usable(at, path) {
                 continue;
             }
-            let rank = (!path.is_responsive(), path.delivery_ns());
+            let rank = (!path.is_responsive(), path.delivery_with_ns(path.trip_or(known, cx.now)));
             if at == current {
                 stay = Some(rank);
             }
@@ -54,6 +56,15 @@ impl Conn {
         // A stream may use another lane than short messages do, so the fast path must choose anew afterwards.
         self.path_reuse = if self.streaming { u32::MAX } else { 0 };
         Some(at)
+    }
+
+    /// The smallest round trip of a path that is known by many packets, ns. An idle path is taken to be as
+    /// fast until its own packets show what it is: if its only sample, of a probe, was long because a host was
+    /// busy, and longer than the queues of other rails ever get, it would not be used, nor measured again.
+    fn least_known_trip(&self, cx: &Context<'_>) -> Option<u64> {
+        let known = self.paths.iter().filter(|path| path.is_responsive() && path.rtt.is_known(cx.now));
+        let least = known.map(|path| path.rtt.min).min();
+        least.filter(|_| !cx.plant.is(Defect::FirstTripStays))
     }
 
     /// Whether so much waits that batches of datagrams are cheaper than raw frames one by one. Once a stream

@@ -48,12 +48,14 @@ pub enum Defect {
     /// A rail whose NIC is reported without carrier is neither used nor probed until the carrier is reported
     /// back.
     CarrierForbids,
+    /// The round trip of a rail's only probe counts, however it came about, as long as the rail is idle.
+    FirstTripStays,
 }
 
 #[cfg(feature = "defects")]
 impl Defect {
     /// All defects.
-    pub const ALL: [Defect; 21] = [
+    pub const ALL: [Defect; 22] = [
         Defect::NoDedupe,
         Defect::ReleaseOnSend,
         Defect::ReleaseTwice,
@@ -75,6 +77,7 @@ impl Defect {
         Defect::TailLost,
         Defect::AckSameRail,
         Defect::CarrierForbids,
+        Defect::FirstTripStays,
     ];
 }
 

@@ -193,14 +193,27 @@ impl Path {
     /// before it, its own time on the wire, and half the smallest round trip. If the window is full, the wait
     /// for room in it is added.
     pub fn delivery_ns(&self) -> u64 {
+        self.delivery_with_ns(self.rtt.min)
+    }
+
+    /// As [`Path::delivery_ns`] if the smallest round trip is `base` ns.
+    pub fn delivery_with_ns(&self, base: u64) -> u64 {
         let len = self.proven_len as u64;
-        let (rate, base) = (self.window.rate, self.rtt.min);
+        let rate = self.window.rate;
         let queued = self.in_flight.saturating_sub(bytes_in(rate, base));
         let eta = time_of(queued + len, rate) + base / 2;
         if self.has_window() {
             eta
         } else {
             eta + self.rtt.smoothed.saturating_mul(len) / self.window.size.max(1)
+        }
+    }
+
+    /// The path's smallest round trip, ns; while it is not known, no more than `least`.
+    pub fn trip_or(&self, least: Option<u64>, now: Time) -> u64 {
+        match least {
+            Some(least) if !self.rtt.is_known(now) => self.rtt.min.min(least),
+            _ => self.rtt.min,
         }
     }
 

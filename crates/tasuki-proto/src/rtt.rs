@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tasuki_tuning::loss;
+use tasuki_tuning::{loss, rails};
 
 use crate::config::Config;
 use crate::time::Time;
@@ -15,6 +15,9 @@ pub(crate) struct Rtt {
     pub latest: u64,
     pub min: u64,
     min_at: Time,
+    /// Acknowledgements since the path carried nothing for long, and when the last one came.
+    answers: u32,
+    answered_at: Time,
     /// The smallest sample since `min_at`. It replaces `min` when that has become too old.
     next_min: u64,
 }
@@ -45,6 +48,20 @@ impl Rtt {
         self.variation = (3 * self.variation + off) / 4;
         self.smoothed = (7 * self.smoothed + adjusted) / 8;
         self.latest = adjusted;
+    }
+
+    /// Packets that the path carried were acknowledged.
+    pub fn answered(&mut self, now: Time) {
+        if now.since_ns(self.answered_at) > rails::KNOWN_FOR {
+            self.answers = 0;
+        }
+        (self.answers, self.answered_at) = (self.answers.saturating_add(1), now);
+    }
+
+    /// Whether `min` is that of the path: the smallest of many samples, and not of a few that may all have
+    /// waited for a busy host, or for one that looks at its busy rails more often than at idle ones.
+    pub fn is_known(&self, now: Time) -> bool {
+        self.answers >= rails::KNOWN_AFTER && now.since_ns(self.answered_at) <= rails::KNOWN_FOR
     }
 
     /// Probe time-out (PTO) before any doubling, ns: when nothing has been acknowledged for so long, the path

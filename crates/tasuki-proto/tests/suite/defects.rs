@@ -3,7 +3,7 @@
 use tasuki_proto::Defect;
 
 use crate::net::PLANT;
-use crate::{carrier, closing, handshake, hostile, rails, random};
+use crate::{carrier, closing, handshake, hostile, rails, random, throughput};
 
 fn fails(defect: Defect, case: &(dyn Fn() + std::panic::RefUnwindSafe)) -> bool {
     PLANT.set(Some(defect));
@@ -25,6 +25,7 @@ fn planted_defects_are_caught() {
             Defect::NoClosingState => &closing::any_of_the_last_packets_may_be_lost,
             Defect::AckSameRail => &rails::one_way_dead_rail_still_carries_the_other_way,
             Defect::CarrierForbids => &carrier::a_wrong_report_for_ever,
+            Defect::FirstTripStays => &throughput::a_rail_that_was_proven_in_a_busy_moment_is_used,
             _ => &schedules,
         };
         if !fails(defect, case) {

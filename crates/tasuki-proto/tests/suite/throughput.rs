@@ -3,6 +3,7 @@
 use tasuki_proto::Config;
 
 use crate::net::{Link, Net};
+use crate::rails::{stream, talk};
 
 /// Share of payload in a full packet's size on the cable.
 fn efficiency(mtu: u64) -> f64 {
@@ -64,6 +65,26 @@ fn busy_hosts() {
         assert!(got > least, "{known} {got}");
         let got = share_busy(&vec![Link::new(1000, 20, 512); 2], known, 1500, (256 << 10, 16), 3, 10_000);
         assert!(got > least, "{known} {got}");
+    }
+}
+
+/// The answer to a rail's only probe comes late, because a host was busy, so the rail looks slower than the
+/// queue of any other one: it is used nevertheless, soon after.
+#[test]
+pub fn a_rail_that_was_proven_in_a_busy_moment_is_used() {
+    for late_us in [3_000, 30_000] {
+        let mut net = Net::new(3, &vec![Link::new(400, 50, 512); 2], false);
+        net.both(1, |link| link.delay_ns = late_us * 1000);
+        talk(&mut net);
+        net.settle(1000);
+        net.run_us(200_000);
+        net.both(1, |link| link.delay_ns = 50_000);
+        stream(&mut net, 0, 200_000);
+        let before = [0, 1].map(|rail| net.links[&(0, rail)].bytes);
+        stream(&mut net, 0, 200_000);
+        let [first, second] = [0, 1].map(|rail| net.links[&(0, rail)].bytes - before[rail as usize]);
+        assert!(10 * second > 9 * first, "{late_us} us: {first} and {second} bytes\n{}", net.describe());
+        net.settle(1000);
     }
 }
 
