@@ -277,6 +277,7 @@ fn tasuki_is_loaded_by_the_libfabric_of_every_mpi_and_nothing_else_is() {
     assert_eq!(after(&words(&job, &four), "-x").last().map(String::as_str), Some("TASUKI_ANSWER_CLAIMED"));
     assert_eq!(variable(&job, &five, "TASUKI_ANSWER_CLAIMED"), None, "5.0 answers itself");
     assert_eq!(variable(&job, &mpich(), "MPIR_CVAR_CH4_NETMOD").as_deref(), Some("ofi"));
+    assert_eq!(variable(&job, &mpich(), "UCX_MEM_MMAP_HOOK_MODE").as_deref(), Some("none"));
     assert_eq!(variable(&job, &intel(), "I_MPI_OFI_PROVIDER").as_deref(), Some("tasuki"));
     assert_eq!(variable(&job, &intel(), "I_MPI_FABRICS").as_deref(), Some("ofi"));
 }

@@ -30,7 +30,7 @@ impl Conn {
             if !usable(at, path) {
                 continue;
             }
-            let rank = (!path.is_responsive(), path.delivery_with_ns(path.trip_or(known, cx.now)));
+            let rank = (!path.is_responsive(), path.delivery_with_ns(path.rtt.min_or(known, cx.now)));
             if at == current {
                 stay = Some(rank);
             }
@@ -59,8 +59,9 @@ impl Conn {
     }
 
     /// The smallest round trip of a path that is known by many packets, ns. An idle path is taken to be as
-    /// fast until its own packets show what it is: if its only sample, of a probe, was long because a host was
-    /// busy, and longer than the queues of other rails ever get, it would not be used, nor measured again.
+    /// fast until its own packets show what it is: if its only sample, of a probe, was long because a host
+    /// was busy, and longer than the queues of other rails ever get, it would not be used, nor measured
+    /// again.
     fn least_known_trip(&self, cx: &Context<'_>) -> Option<u64> {
         let known = self.paths.iter().filter(|path| path.is_responsive() && path.rtt.is_known(cx.now));
         let least = known.map(|path| path.rtt.min).min();

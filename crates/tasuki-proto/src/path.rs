@@ -209,14 +209,6 @@ impl Path {
         }
     }
 
-    /// The path's smallest round trip, ns; while it is not known, no more than `least`.
-    pub fn trip_or(&self, least: Option<u64>, now: Time) -> u64 {
-        match least {
-            Some(least) if !self.rtt.is_known(now) => self.rtt.min.min(least),
-            _ => self.rtt.min,
-        }
-    }
-
     /// Whether a greeting padded to the length of the peer's greeting is worth a try: if it arrives, it shows
     /// that the rail passes this length, and no probe is needed.
     pub fn may_ask_by_greeting(&self) -> bool {

@@ -64,6 +64,14 @@ impl Rtt {
         self.answers >= rails::KNOWN_AFTER && now.since_ns(self.answered_at) <= rails::KNOWN_FOR
     }
 
+    /// The smallest round trip, ns; while that is not known, no more than `least`.
+    pub fn min_or(&self, least: Option<u64>, now: Time) -> u64 {
+        match least {
+            Some(least) if !self.is_known(now) => self.min.min(least),
+            _ => self.min,
+        }
+    }
+
     /// Probe time-out (PTO) before any doubling, ns: when nothing has been acknowledged for so long, the path
     /// is pinged.
     pub fn pto_ns(&self, config: &Config, peer_delay_ns: u64) -> u64 {

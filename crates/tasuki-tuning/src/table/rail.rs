@@ -99,8 +99,8 @@ tuning! {
         why "The answer to the first may still come.";
         measure "0", test "-p tasuki-proto --test suite";
 
-        /// A path's round trip is known after so many acknowledgements; until then it is taken to be as short as
-        /// the shortest that is known.
+        /// A path's round trip is known after so many acknowledgements; until then it is taken to be as short
+        /// as the shortest that is known.
         KNOWN_AFTER: u32 = 32, "acknowledgements";
         why "Each may have waited for a busy host; the smallest of several is the path's own. Each \
              acknowledges some packets, so that a slow path gets about one long message.";
