@@ -28,6 +28,7 @@ mod run;
 pub mod shape;
 mod sharing;
 mod simulate;
+mod slurm;
 mod source;
 mod stats;
 mod stripe;
@@ -60,6 +61,7 @@ pub use self::receivers::ReceiversArgs;
 pub use self::remote::RemoteArgs;
 pub use self::run::{EnvArgs, ProgramArgs, RunArgs};
 pub use self::simulate::{Rhinet2Args, SimulateArgs};
+pub use self::slurm::{SlurmCommand, SlurmConf, SlurmProlog};
 pub use self::stats::{DoctorArgs, StatsArgs};
 pub use self::stripe::{BenchCross, BenchStripe};
 pub use self::terms::JobName;
@@ -193,6 +195,9 @@ pub enum Command {
     Shepherd,
     /// Print what plain mpirun or srun needs to use the cables
     Env(EnvArgs),
+    /// Where Slurm runs the jobs: its configuration of the cluster, and what tasks need
+    #[command(subcommand)]
+    Slurm(SlurmCommand),
     /// Measure: raw limits and MPIs, side by side
     #[command(subcommand)]
     Bench(BenchCommand),

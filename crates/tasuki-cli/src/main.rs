@@ -23,6 +23,7 @@ mod lab;
 mod pages;
 mod paper;
 mod run;
+mod slurm;
 mod stats;
 mod topo;
 mod trace;
@@ -91,6 +92,7 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Daemon(arguments) => daemon::run(&arguments),
         Command::Shepherd => Ok(tasuki_shepherd::process_main()),
         Command::Env(arguments) => run::env(&arguments),
+        Command::Slurm(command) => slurm::run(command),
         Command::Stats(arguments) => stats::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Info(arguments) => info::run(&arguments),

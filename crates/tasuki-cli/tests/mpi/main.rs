@@ -13,6 +13,7 @@ mod hangs;
 mod matched;
 mod raw_lane;
 mod refusals;
+mod slurm;
 mod streams;
 mod suites;
 mod survivors;

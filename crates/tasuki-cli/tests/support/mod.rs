@@ -10,6 +10,7 @@ pub mod machines;
 pub mod mpi;
 pub mod mpis;
 pub mod run;
+pub mod slurm;
 pub mod ssh;
 pub mod state;
 pub mod stream;
