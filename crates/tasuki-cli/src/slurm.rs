@@ -87,3 +87,40 @@ fn task_value(setting: &Setting, own: Option<String>) -> Option<String> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts_with(variables: &[(&str, usize)]) -> Facts {
+        let facts = Facts {
+            identity_interface: "tasuki0".into(),
+            management: None,
+            agent: None,
+            hosts: 8,
+            oversubscribed: true,
+            binding: Binding::None,
+        };
+        of_job(facts, |name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| *value))
+    }
+
+    #[test]
+    fn a_step_counts_and_not_the_cluster() {
+        let job = [("SLURM_NNODES", 4), ("SLURM_NTASKS", 16), ("SLURM_CPUS_ON_NODE", 4)];
+        let facts = facts_with(&job);
+        assert_eq!((facts.hosts, facts.oversubscribed), (4, false));
+        let facts = facts_with(&[&job[..], &[("SLURM_STEP_NUM_NODES", 1)]].concat());
+        assert_eq!((facts.hosts, facts.oversubscribed), (1, true), "16 tasks on 4 processors");
+        assert!(!facts_with(&[]).oversubscribed, "of which nothing is known");
+    }
+
+    #[test]
+    fn what_a_user_has_set_stays_and_lists_grow() {
+        let set = |scope| Setting { scope, name: "A", value: "/ours".into(), why: "" };
+        let own = || Some("/mine".to_owned());
+        assert_eq!(task_value(&set(Scope::Variable), None).as_deref(), Some("/ours"));
+        assert_eq!(task_value(&set(Scope::Variable), own()), None);
+        assert_eq!(task_value(&set(Scope::Folders), own()).as_deref(), Some("/mine:/ours"));
+        assert_eq!(task_value(&set(Scope::Folders), Some(String::new())).as_deref(), Some("/ours"));
+    }
+}
