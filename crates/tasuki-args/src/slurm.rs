@@ -18,7 +18,7 @@ pub enum SlurmCommand {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   sudo tasuki slurm conf cluster.toml -o /etc/slurm
-writes tasuki-nodes.conf, which slurm.conf includes, topology.conf and gres.conf. Every node needs the same.")]
+writes tasuki-nodes.conf, which slurm.conf includes, topology.conf and gres.conf. All nodes need the same.")]
 pub struct SlurmConf {
     /// The cluster: a file, or a shape.
     #[command(flatten)]

@@ -53,8 +53,8 @@ fn task_prolog(arguments: &SlurmProlog) -> Result<(), Failure> {
         && env::var_os(key.variable).is_none()
     {
         return Err(Failure::new(format!(
-            "packets of this cluster carry keyed tags, and all tasks of a job need one key. In its script, before \
-             srun: export {}={}",
+            "packets of this cluster carry keyed tags, and all tasks of a job need one key. In its script, \
+             before srun: export {}={}",
             key.variable, key.shell
         )));
     }

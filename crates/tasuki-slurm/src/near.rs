@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use tasuki_cluster::Cluster;
 
 /// Divides the hosts, by their places in the file, into groups of which each two members have a rail between
-/// them that no host relays. The first host that is in no group begins one, and takes those after it that have rails to all
-/// members. (The fewest such groups are hard to find; on the shapes that people cable this finds them or
-/// nearly.)
+/// them that no host relays. The first host that is in no group begins one, and takes those after it that
+/// have such rails to all members. (The fewest such groups are hard to find; on the shapes that people cable
+/// this finds them or nearly.)
 pub(crate) fn groups(cluster: &Cluster) -> Vec<Vec<usize>> {
     let direct = cluster.all_rails().into_iter();
     let direct = direct.filter(|(_, rails)| rails.iter().any(|rail| rail.relays.is_empty()));
