@@ -16,14 +16,15 @@ const ELSEWHERE: [tasuki_msg::Defect; 2] = [
 ];
 
 /// Defects of the packet layer that cannot show here; its own tests catch them.
-const ELSEWHERE_PROTO: [tasuki_proto::Defect; 4] = [
+const ELSEWHERE_PROTO: [tasuki_proto::Defect; 5] = [
     // A packet for another incarnation also has another secret, and is dropped for that reason.
     tasuki_proto::Defect::AnyIncarnation,
-    // These make rails unusable, which costs speed alone; the oracle demands no speed of a network with
+    // These leave rails unused, which costs speed alone; the oracle demands no speed of a network with
     // faults.
     tasuki_proto::Defect::NoProbe,
     tasuki_proto::Defect::NeverBack,
     tasuki_proto::Defect::AckSameRail,
+    tasuki_proto::Defect::FirstTripStays,
 ];
 
 fn all() -> Vec<Defect> {
