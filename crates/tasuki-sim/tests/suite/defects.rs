@@ -19,7 +19,7 @@ const ELSEWHERE: [tasuki_msg::Defect; 2] = [
 const ELSEWHERE_PROTO: [tasuki_proto::Defect; 5] = [
     // A packet for another incarnation also has another secret, and is dropped for that reason.
     tasuki_proto::Defect::AnyIncarnation,
-    // These leave rails unused, which costs speed alone; the oracle demands no speed of a network with
+    // These make rails unusable or leave them unused, which costs speed alone; the oracle demands no speed of a network with
     // faults.
     tasuki_proto::Defect::NoProbe,
     tasuki_proto::Defect::NeverBack,
