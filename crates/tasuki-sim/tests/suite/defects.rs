@@ -19,8 +19,8 @@ const ELSEWHERE: [tasuki_msg::Defect; 2] = [
 const ELSEWHERE_PROTO: [tasuki_proto::Defect; 5] = [
     // A packet for another incarnation also has another secret, and is dropped for that reason.
     tasuki_proto::Defect::AnyIncarnation,
-    // These make rails unusable or leave them unused, which costs speed alone; the oracle demands no speed of a
-    // network with faults.
+    // These make rails unusable or leave them unused, which costs speed alone; the oracle demands no speed of
+    // a network with faults.
     tasuki_proto::Defect::NoProbe,
     tasuki_proto::Defect::NeverBack,
     tasuki_proto::Defect::AckSameRail,
