@@ -16,9 +16,7 @@ pub enum SlurmCommand {
 
 /// Options of `tasuki slurm conf`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:
-  sudo tasuki slurm conf cluster.toml -o /etc/slurm
-writes tasuki-nodes.conf, which slurm.conf includes, topology.conf and gres.conf. All nodes need the same.")]
+#[command(after_help = conf_help())]
 pub struct SlurmConf {
     /// The cluster: a file, or a shape.
     #[command(flatten)]
@@ -32,6 +30,15 @@ pub struct SlurmConf {
     /// Whether files that are there already are replaced.
     #[command(flatten)]
     pub overwrite: Overwrite,
+}
+
+const CONF_HELP: &str = "Example:
+  sudo tasuki slurm conf cluster.toml -o /etc/slurm
+writes tasuki-nodes.conf, which slurm.conf includes, topology.conf and gres.conf. All nodes need the same.";
+
+/// The example, and the list of shapes.
+fn conf_help() -> String {
+    format!("{CONF_HELP}\n\n{}", crate::shape::help())
 }
 
 /// Options of `tasuki slurm task-prolog`.

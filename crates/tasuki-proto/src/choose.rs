@@ -30,7 +30,7 @@ impl Conn {
             if !usable(at, path) {
                 continue;
             }
-            let rank = (!path.is_responsive(), path.delivery_with_ns(path.rtt.min_or(known, cx.now)));
+            let rank = (!path.is_responsive(), path.delivery_ns(path.rtt.min_or(known, cx.now)));
             if at == current {
                 stay = Some(rank);
             }
@@ -106,7 +106,9 @@ impl Conn {
     /// The responsive path that delivers earliest.
     pub fn best_responsive(&self) -> Option<usize> {
         let lively = self.paths.iter().enumerate().filter(|(_, path)| path.is_responsive());
-        lively.min_by_key(|(at, path)| (self.is_last_resort(*at), path.delivery_ns())).map(|(at, _)| at)
+        lively
+            .min_by_key(|(at, path)| (self.is_last_resort(*at), path.delivery_ns(path.rtt.min)))
+            .map(|(at, _)| at)
     }
 
     /// A path for a packet that cannot wait: the best responsive path; if there is none, each path in turn of

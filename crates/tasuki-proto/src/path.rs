@@ -190,14 +190,9 @@ impl Path {
     }
 
     /// Time until a packet of full size, sent now, would have arrived, ns: what is queued in the network
-    /// before it, its own time on the wire, and half the smallest round trip. If the window is full, the wait
-    /// for room in it is added.
-    pub fn delivery_ns(&self) -> u64 {
-        self.delivery_with_ns(self.rtt.min)
-    }
-
-    /// As [`Path::delivery_ns`] if the smallest round trip is `base` ns.
-    pub fn delivery_with_ns(&self, base: u64) -> u64 {
+    /// before it, its own time on the wire, and half the smallest round trip, which is taken to be `base` ns.
+    /// If the window is full, the wait for room in it is added.
+    pub fn delivery_ns(&self, base: u64) -> u64 {
         let len = self.proven_len as u64;
         let rate = self.window.rate;
         let queued = self.in_flight.saturating_sub(bytes_in(rate, base));

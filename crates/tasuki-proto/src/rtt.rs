@@ -59,7 +59,7 @@ impl Rtt {
     }
 
     /// Whether `min` is that of the path: the smallest of many samples, and not of a few that may all have
-    /// waited for a busy host, or for one that looks at its busy rails more often than at idle ones.
+    /// waited for a busy host.
     pub fn is_known(&self, now: Time) -> bool {
         self.answers >= rails::KNOWN_AFTER && now.since_ns(self.answered_at) <= rails::KNOWN_FOR
     }

@@ -48,18 +48,15 @@ fn nodes(cluster: &Cluster) -> String {
     text += "# In slurm.conf:  include tasuki-nodes.conf\n";
     let _ = writeln!(text, "GresTypes={RAIL}\nTopologyPlugin=topology/tree");
     for host in &cluster.hosts {
-        let _ = write!(text, "NodeName={}", host.name);
-        if let Some(management) = &host.management {
-            let _ = write!(text, " NodeAddr={}", management.address());
+        if host.cores.is_none() {
+            let note = "its cores are not in the cluster file: add what `slurmd -C` says there";
+            let _ = writeln!(text, "# {}: {note}", host.name);
         }
-        match host.cores {
-            Some(cores) => _ = write!(text, " CPUs={cores}"),
-            None => {
-                let note = "its cores are not in the cluster file: add what `slurmd -C` says there";
-                text.insert_str(text.rfind("NodeName=").unwrap_or(0), &format!("# {}: {note}\n", host.name));
-            }
-        }
-        let _ = writeln!(text, " Gres={RAIL}:{} State=UNKNOWN", host.nics.len());
+        let address = host.management.as_ref().map(|at| format!(" NodeAddr={}", at.address()));
+        let cores = host.cores.map(|cores| format!(" CPUs={cores}"));
+        let (address, cores) = (address.unwrap_or_default(), cores.unwrap_or_default());
+        let rails = host.nics.len();
+        let _ = writeln!(text, "NodeName={}{address}{cores} Gres={RAIL}:{rails} State=UNKNOWN", host.name);
     }
     let all = names(0..cluster.hosts.len(), cluster);
     let _ = writeln!(text, "PartitionName=tasuki Nodes={all} Default=YES MaxTime=INFINITE State=UP");
@@ -83,8 +80,7 @@ fn topology(cluster: &Cluster) -> String {
 
 fn gres(cluster: &Cluster) -> String {
     let mut text = head(cluster, "Rails");
-    text += "# A job that asks for them (srun --gres=rail:2) gets nodes with so many, and has them to itself \
-             among those that ask.\n";
+    text += "# How many rails a node has, for jobs that ask for some (srun --gres=rail:2).\n";
     for host in &cluster.hosts {
         let count = host.nics.len();
         let _ = writeln!(text, "NodeName={} Name={RAIL} Count={count} Flags=CountOnly", host.name);

@@ -1,7 +1,7 @@
 //! A real Slurm in the hosts of a lab: its controller on the first, its daemon on each, jobs with credentials
 //! by munge. The programs are those that `scripts/oracles` has unpacked.
 
-use super::{MARK, TestLab, eventually, mpis::peers, ok, skip_without_root, skipped, tasuki};
+use super::{TestLab, eventually, mpis::peers, ok, skip_without_root, skipped, tasuki};
 use std::{
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt,
@@ -50,7 +50,7 @@ impl Slurm {
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{}:{path}", peers().join("slurm/bin").display()));
         command.env("SLURM_CONF", self.path().join("slurm.conf")).env("TASUKI_PEERS", peers());
-        command.current_dir(self.path()).env(MARK, &self.lab.name);
+        command.current_dir(self.path());
         command
     }
 }
