@@ -257,9 +257,11 @@ impl ThroughputTest {
             Data::Tcp(stream) => throughput::send_tcp(stream, duration).map(|()| 0).map_err(error("send")),
             Data::Udp(socket) => {
                 let payload = udp_payload(&socket).map_err(|errno| error("ask for the MTU")(errno.into()))?;
+                sockets::grow_send_buffer(&socket, throughput::SEND_BUFFER_BYTES);
                 throughput::send_udp(&socket, payload, duration, pacer).map_err(error("send"))
             }
             Data::Frames(mut link) => {
+                link.grow_send_buffer(throughput::SEND_BUFFER_BYTES);
                 throughput::send_frames(&mut link, duration, pacer).map_err(error("send"))
             }
         }

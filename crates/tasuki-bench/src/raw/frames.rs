@@ -72,6 +72,11 @@ impl FrameLink {
         Ok(Self { ring, session, frame })
     }
 
+    /// Asks for a send buffer of this many bytes.
+    pub fn grow_send_buffer(&self, bytes: u32) {
+        self.ring.socket().set_send_buffer(bytes);
+    }
+
     pub fn mac(&self) -> [u8; 6] {
         self.ring.socket().interface().mac
     }

@@ -4,7 +4,7 @@ use super::{error::RawError, protocol::Protocol};
 use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrIn, connect, setsockopt, socket,
-    sockopt::{BindToDevice, ReceiveTimeout, SendTimeout},
+    sockopt::{BindToDevice, ReceiveTimeout, SendTimeout, SndBuf, SndBufForce},
 };
 use nix::sys::time::TimeVal;
 use std::{
@@ -79,6 +79,15 @@ pub(super) fn connect_udp(to: SocketAddrV4, interface: Option<&str>) -> io::Resu
     let socket = bind_udp(Ipv4Addr::UNSPECIFIED, interface)?;
     socket.connect(to)?;
     Ok(socket)
+}
+
+/// Asks for a send buffer of this many bytes.
+pub(super) fn grow_send_buffer(socket: &UdpSocket, bytes: u32) {
+    let bytes = bytes as usize;
+    // The first call obeys the system's limit, the second needs root. A smaller buffer costs speed only, so
+    // that errors are ignored.
+    let _ = setsockopt(socket, SndBuf, &bytes);
+    let _ = setsockopt(socket, SndBufForce, &bytes);
 }
 
 /// Whether an error says that there is nothing to take, or no room to send, at the moment.
