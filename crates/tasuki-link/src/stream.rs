@@ -1,7 +1,7 @@
 //! TCP connections for streams of bulk: bytes straight out of the program's memory and straight into it,
 //! without packets of our own.
 
-use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read};
 use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -12,6 +12,10 @@ use socket2::{Domain, Protocol, Socket, Type};
 /// Size of the send buffer to ask for, in bytes. What is in it leaves as the receiver's acknowledgements
 /// come, without a system call.
 const SEND_BUFFER: usize = 4 << 20;
+
+/// Sending on a stream that the other side has ended is an error. Without this flag the kernel also sends the
+/// signal SIGPIPE, which ends a program that does not know of the stream (send(2)).
+const WITHOUT_SIGNAL: libc::c_int = libc::MSG_NOSIGNAL;
 
 /// An end of a stream on this host: an address, and the NIC by which the stream is to leave and arrive.
 #[derive(Clone, Debug)]
@@ -112,7 +116,7 @@ impl Stream {
 
     /// Sends as many of `bytes` as the kernel takes now, perhaps none.
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
-        later((&self.socket).write(bytes))
+        later(self.socket.send_with_flags(bytes, WITHOUT_SIGNAL))
     }
 
     /// Receives what is there, perhaps nothing, at most as much as fits into `into`. The end of the
@@ -127,7 +131,7 @@ impl Stream {
 
     /// As [`Stream::send`], of bytes that lie in several places.
     pub fn send_vectored(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
-        later((&self.socket).write_vectored(pieces))
+        later(self.socket.send_vectored_with_flags(pieces, WITHOUT_SIGNAL))
     }
 
     /// As [`Stream::receive`], into several places, one behind the other.
@@ -204,6 +208,7 @@ fn later(done: io::Result<usize>) -> io::Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nix::sys::signal::{SigSet, Signal};
     use std::net::Ipv4Addr;
 
     fn pair() -> (Stream, Stream) {
@@ -237,6 +242,44 @@ mod tests {
         drop(from);
         while !to.has_bytes() {}
         assert_eq!(to.receive(&mut into).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+    }
+
+    /// Whether the signal SIGPIPE waits for this thread.
+    fn has_sigpipe() -> bool {
+        let mut waiting = SigSet::empty().as_ref().to_owned();
+        // SAFETY: `waiting` is a signal set that lives through the calls, the first of which writes all of it.
+        unsafe {
+            libc::sigpending(&raw mut waiting) == 0
+                && libc::sigismember(&raw const waiting, libc::SIGPIPE) == 1
+        }
+    }
+
+    // send(2): "EPIPE ... the process will also receive a SIGPIPE unless MSG_NOSIGNAL is set". A signal that a
+    // thread blocks waits for it, even if the process ignores it, as this one does (sig_ignored() in
+    // kernel/signal.c).
+    #[test]
+    fn sending_on_a_stream_that_is_over_is_an_error_and_no_signal() {
+        let mut sigpipe = SigSet::empty();
+        sigpipe.add(Signal::SIGPIPE);
+        sigpipe.thread_block().unwrap();
+        let bytes = [7; 1000];
+        let one: &dyn Fn(&Stream) -> io::Result<usize> = &|stream| stream.send(&bytes);
+        let several: &dyn Fn(&Stream) -> io::Result<usize> =
+            &|stream| stream.send_vectored(&[IoSlice::new(&bytes), IoSlice::new(&bytes)]);
+        for send in [one, several] {
+            let (from, to) = pair();
+            drop(to);
+            // The first bytes are answered by a reset, what is sent after that fails.
+            let error = loop {
+                if let Err(error) = send(&from) {
+                    break error;
+                }
+            };
+            assert!(matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset), "{error}");
+            let again = send(&from).unwrap_err();
+            assert_eq!(again.kind(), ErrorKind::BrokenPipe);
+            assert!(!has_sigpipe());
+        }
     }
 
     #[test]
