@@ -17,6 +17,7 @@ mod info;
 mod install;
 mod jobs;
 mod lab;
+mod metrics;
 mod overwrite;
 mod paper;
 mod plan;
@@ -35,6 +36,7 @@ mod stripe;
 mod terms;
 mod testbed;
 mod time;
+mod top;
 mod topo;
 mod topo_tables;
 pub mod transport;
@@ -53,6 +55,7 @@ pub use self::info::InfoArgs;
 pub use self::install::{InstallArgs, SshArgs};
 pub use self::jobs::{AttachArgs, ChangeArgs, DaemonArgs, HostsListArgs, JobsArgs, SubmitArgs};
 pub use self::lab::{FaultArgs, LabCommand, LabUp};
+pub use self::metrics::MetricsArgs;
 pub use self::overwrite::Overwrite;
 pub use self::paper::{PaperArgs, PaperCommand, PaperData};
 pub use self::plan::{Best, PlanArgs};
@@ -66,6 +69,7 @@ pub use self::stats::{DoctorArgs, StatsArgs};
 pub use self::stripe::{BenchCross, BenchStripe};
 pub use self::terms::JobName;
 pub use self::testbed::{HostSource, Results};
+pub use self::top::{TopArgs, TopTable};
 pub use self::topo::{MeasureArgs, RouteArgs, TopoCommand};
 pub use self::topo_tables::{CompareArgs, ShowArgs, VerifyArgs};
 pub use self::tune::{By, TuneChange, TuneCommand, TuneJson, TuneRun, TuneSet, TuneShow, TuneSimulate};
@@ -203,6 +207,10 @@ pub enum Command {
     Bench(BenchCommand),
     /// Counters of running processes: per peer and rail, with rates
     Stats(StatsArgs),
+    /// What hosts, NICs and ranks count, as OpenMetrics text for Prometheus and others
+    Metrics(MetricsArgs),
+    /// What hosts, NICs, ranks and jobs do now, live on the terminal
+    Top(TopArgs),
     /// Topologies: what a cabling gives, and routes with a proof that they work
     #[command(subcommand)]
     Topo(TopoCommand),
@@ -226,6 +234,9 @@ pub enum Command {
     /// The statistics pages of one host, as JSON
     #[command(hide = true)]
     StatsPages,
+    /// What one host does, as JSON for every line of input
+    #[command(hide = true)]
+    LoadAgent,
     /// What `doctor` must know of one host, as JSON
     #[command(hide = true)]
     DoctorFacts,

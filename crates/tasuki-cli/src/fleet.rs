@@ -5,6 +5,14 @@ use tasuki_cluster::Cluster;
 use tasuki_fleet::{Fleet, LabHosts, SshHosts};
 use tasuki_terminal::Failure;
 
+/// Says which hosts do not answer, each with the reason, and what may help.
+pub fn tell_missing(fleet: &Fleet, missing: &[String]) {
+    missing.iter().for_each(|problem| eprintln!("tasuki: {problem}"));
+    if matches!(fleet, Fleet::Ssh(_)) && !missing.is_empty() {
+        eprintln!("tasuki: are they on? `management` in the cluster file says how ssh reaches a host");
+    }
+}
+
 /// The hosts of a lab, held against the cluster if one is given too; or the cluster's machines, over ssh.
 /// `None`: neither is named.
 pub fn named(

@@ -20,11 +20,13 @@ mod info;
 mod install;
 mod jobs;
 mod lab;
+mod metrics;
 mod pages;
 mod paper;
 mod run;
 mod slurm;
 mod stats;
+mod top;
 mod topo;
 mod trace;
 mod tune;
@@ -94,11 +96,14 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Env(arguments) => run::env(&arguments),
         Command::Slurm(command) => slurm::run(command),
         Command::Stats(arguments) => stats::run(&arguments),
+        Command::Metrics(arguments) => metrics::run(&arguments),
+        Command::Top(arguments) => top::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Info(arguments) => info::run(&arguments),
         Command::Broker(arguments) => broker::run(&arguments),
         Command::Pages { folder } => pages::write(&folder),
         Command::StatsPages => stats::pages(),
+        Command::LoadAgent => top::agent(),
         Command::DoctorFacts => doctor::local_facts(),
         Command::JobFacts { paths } => run::local_facts(&paths),
         Command::TraceParts { folder } => trace::parts(&folder),

@@ -39,8 +39,13 @@ impl Agents {
     /// Starts a task on every host, which reads orders on its standard input and answers each with a line on
     /// its standard output, until its input ends. A host where that fails is among [`Agents::lost`].
     pub fn start(fleet: &Fleet, task: &Task) -> Self {
+        Self::start_on(fleet, 0..fleet.len(), task)
+    }
+
+    /// Like [`Self::start`], on the hosts of these numbers only.
+    pub fn start_on(fleet: &Fleet, hosts: impl IntoIterator<Item = usize>, task: &Task) -> Self {
         let start = |host| Agent::start(fleet.name(host), fleet.command(host, task));
-        Self { agents: (0..fleet.len()).map(start).collect() }
+        Self { agents: hosts.into_iter().map(start).collect() }
     }
 
     /// Like [`Self::start`], but what reaches the hosts is in a process group of its own for each: Ctrl-C on

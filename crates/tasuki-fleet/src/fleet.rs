@@ -6,7 +6,7 @@ use crate::{
     task::{Input, Program},
 };
 use std::{fs::File, path::Path, process::Command};
-use tasuki_cluster::{Cluster, HostId};
+use tasuki_cluster::{Cluster, HostId, NicId, Rate};
 use tasuki_lab::{Lab, LabError, need_root};
 use tasuki_process::{Limited, quote, text_file};
 
@@ -53,6 +53,18 @@ impl Fleet {
             Self::Local => None,
             Self::Lab(hosts) => Some(&hosts.cluster),
             Self::Ssh(hosts) => Some(&hosts.cluster),
+        }
+    }
+
+    /// Rate of the line of a NIC of the cluster: what its file says, or in a lab what holds it there. `None`:
+    /// nothing holds it, or this machine alone is meant.
+    pub fn line_rate(&self, nic: NicId) -> Option<Rate> {
+        let of_file = self.cluster()?.nic_of(nic).rate;
+        match self {
+            Self::Lab(hosts) if hosts.options.unshaped => None,
+            // A rate given to the lab holds for every cable.
+            Self::Lab(hosts) => Some(hosts.options.rate.unwrap_or(of_file)),
+            Self::Local | Self::Ssh(_) => Some(of_file),
         }
     }
 

@@ -35,7 +35,7 @@ impl Rerouting {
             let link = self.kernel.link(interface);
             link.map_or_else(
                 |_| LinkLook::default(),
-                |link| LinkLook { carrier: link.up && link.carrier, received: link.received },
+                |link| LinkLook { carrier: link.up && link.carrier, received: link.counters.received_frames },
             )
         };
         Ok(interfaces.iter().map(look).collect())

@@ -27,12 +27,18 @@ pub struct HostPages {
 impl HostPages {
     /// Those of the host that this process runs on.
     pub fn local() -> Self {
-        let mut found = Self::default();
-        found.read(list());
+        let mut found = Self::of_processes();
         match striping() {
             Ok(striping) => found.striping = striping,
             Err(problem) => found.striping_problem = Some(problem),
         }
+        found
+    }
+
+    /// Those of this host's processes, without what it stripes.
+    pub fn of_processes() -> Self {
+        let mut found = Self::default();
+        found.read(list());
         found
     }
 

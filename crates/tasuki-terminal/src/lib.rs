@@ -7,6 +7,7 @@ mod output;
 mod failure;
 mod table;
 mod terminal;
+mod units;
 
 pub use crate::{
     failure::{Failure, NOT_STARTED},
@@ -16,4 +17,5 @@ pub use crate::{
         TEXT_COLUMNS, Verdict, counted, paragraph, percent_bar, print_json, print_json_line, print_verdict,
         progress_bar, width,
     },
+    units::bytes,
 };

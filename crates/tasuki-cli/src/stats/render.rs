@@ -4,7 +4,7 @@ use std::fmt::Write;
 use tasuki_ring::stats_page::{Lane, PeerSnapshot, RailRecord, RailState, Snapshot};
 use tasuki_stats::{HostStriping, Rates};
 use tasuki_stripe::StripeCounts;
-use tasuki_terminal::{Rows, in_a_line, table};
+use tasuki_terminal::{Rows, bytes, in_a_line, table};
 
 /// The counters of all processes since they began.
 pub fn totals(processes: &[Snapshot]) -> String {
@@ -210,41 +210,10 @@ fn drops_table(processes: &[Snapshot]) -> Rows {
     rows
 }
 
-/// A number of bytes with at most four digits, in SI units.
-fn bytes(count: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
-    let mut value = count as f64;
-    let mut unit = 0;
-    while value >= 9_999.5 && unit + 1 < UNITS.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    match unit {
-        0 => format!("{count} B"),
-        _ if value < 99.95 => format!("{value:.1} {}", UNITS[unit]),
-        _ => format!("{value:.0} {}", UNITS[unit]),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use tasuki_ring::stats_page::{Carrier, PeerRecord};
-
-    #[test]
-    fn figures_keep_four_digits() {
-        for (count, text) in [
-            (0, "0 B"),
-            (9_999, "9999 B"),
-            (10_000, "10.0 kB"),
-            (99_960, "100 kB"),
-            (9_999_400, "9999 kB"),
-            (12_345_678, "12.3 MB"),
-            (u64::MAX, "18446744 TB"),
-        ] {
-            assert_eq!(bytes(count), text);
-        }
-    }
 
     #[test]
     fn every_peer_rail_and_reason_is_named() {

@@ -15,7 +15,7 @@ fn hosts_that_are_not_reached() {
     let file = folder.path().join("cluster.toml");
     fs::write(&file, FILE).expect("writes");
     let file = file.display().to_string();
-    let commands: [&[&str]; 8] = [
+    let commands: [&[&str]; 10] = [
         &["status", &file],
         &["diff", &file],
         &["apply", &file],
@@ -24,14 +24,16 @@ fn hosts_that_are_not_reached() {
         &["watch", "--status", &file],
         &["stats", "--cluster", &file],
         &["doctor", "--cluster", &file],
+        &["top", "--once", "--cluster", &file],
+        &["metrics", "--cluster", &file],
     ];
     for argv in commands {
         let output = tasuki().args(argv).output().expect("runs");
         let said = text(&output);
         assert!(!output.status.success(), "{argv:?}: {said}");
-        // The messages of `check` are those of its agents.
+        // The messages of these are those of their agents.
         let ways = ["ssh no-such-host.invalid true", "ssh -p 1 127.0.0.1 true"];
-        let ways = ways.into_iter().filter(|_| argv[0] != "check");
+        let ways = ways.into_iter().filter(|_| !["check", "top", "metrics"].contains(&argv[0]));
         for part in ways.chain([
             "n1",
             "does not answer",

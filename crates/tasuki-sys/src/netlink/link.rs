@@ -5,10 +5,42 @@ use netlink_packet_route::{
     RouteNetlinkMessage as Message,
     link::{
         InfoBridge, InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State,
+        Stats64,
     },
 };
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// What an interface has sent and received since it was made (`rtnl_link_stats64` of
+/// include/uapi/linux/if_link.h).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkCounters {
+    /// Frames received.
+    pub received_frames: u64,
+    /// Bytes received.
+    pub received_bytes: u64,
+    /// Frames sent.
+    pub sent_frames: u64,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Frames that were damaged, received or to be sent.
+    pub errors: u64,
+    /// Frames for which there was no room, in either direction.
+    pub dropped: u64,
+}
+
+impl LinkCounters {
+    fn from_kernel(stats: &Stats64) -> Self {
+        Self {
+            received_frames: stats.rx_packets,
+            received_bytes: stats.rx_bytes,
+            sent_frames: stats.tx_packets,
+            sent_bytes: stats.tx_bytes,
+            errors: stats.rx_errors + stats.tx_errors,
+            dropped: stats.rx_dropped + stats.rx_missed_errors + stats.tx_dropped,
+        }
+    }
+}
 
 /// What the kernel says of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +61,8 @@ pub struct Link {
     pub carrier: bool,
     /// Operational state is up or unknown (virtual devices without a notion of carrier).
     pub operational: bool,
-    /// Frames that the interface has received since it was made.
-    pub received: u64,
+    /// What it has sent and received.
+    pub counters: LinkCounters,
     /// Most frames that the kernel makes of one buffer for this interface (segmentation offload).
     pub gso_max_segs: u32,
     /// What kind of virtual interface it is, as `bridge`, `vlan` or `veth`; `None`: a device of its own.
@@ -51,7 +83,7 @@ impl Link {
             up: flags.contains(LinkFlags::Up),
             carrier: flags.contains(LinkFlags::LowerUp),
             operational: false,
-            received: 0,
+            counters: LinkCounters::default(),
             gso_max_segs: 0,
             kind: None,
             controller: None,
@@ -74,7 +106,7 @@ impl Link {
                     });
                 }
                 LinkAttribute::Controller(index) => link.controller = Some(index).filter(|index| *index > 0),
-                LinkAttribute::Stats64(stats) => link.received = stats.rx_packets,
+                LinkAttribute::Stats64(stats) => link.counters = LinkCounters::from_kernel(&stats),
                 _ => {}
             }
         }

@@ -12,7 +12,7 @@ mod saved_route;
 mod watch;
 
 pub use address::Address;
-pub use link::{Link, VethEnd};
+pub use link::{Link, LinkCounters, VethEnd};
 pub use neighbour::Neighbour;
 pub use qdisc::{AttachedProgram, TokenBucket};
 pub use route::{Gateway, ROUTE_PROTOCOL, Route};

@@ -1,0 +1,33 @@
+//! `tasuki metrics`.
+
+use clap::Args;
+use std::{net::SocketAddr, path::PathBuf};
+
+/// Options of `tasuki metrics`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "  tasuki metrics                      # prints what the hosts of the only lab, or this machine, count
+  tasuki metrics --cluster cluster.toml --listen 127.0.0.1:9465
+  tasuki metrics --output /var/lib/prometheus/node-exporter/tasuki.prom
+
+With --listen it answers http://ADDRESS/metrics until Ctrl-C, and asks all hosts for every answer; one command \
+serves a whole cluster. Whoever reaches the address may read names of hosts, NICs, programs and jobs, and \
+nothing else. With --output it writes one file, which appears whole, for the textfile collector of \
+node_exporter on sites that open no further port; a timer repeats it.
+
+A host that does not answer has tasuki_host_answers 0 and no other value."
+)]
+pub struct MetricsArgs {
+    /// Hosts of this lab; none: the only one that is up, or this machine
+    #[arg(long, conflicts_with = "cluster")]
+    pub lab: Option<String>,
+    /// The machines of this cluster file, over ssh
+    #[arg(long)]
+    pub cluster: Option<PathBuf>,
+    /// Write this file instead of printing
+    #[arg(long, short)]
+    pub output: Option<PathBuf>,
+    /// Answer http://ADDRESS/metrics, as 127.0.0.1:9465
+    #[arg(long, conflicts_with = "output")]
+    pub listen: Option<SocketAddr>,
+}

@@ -1,0 +1,87 @@
+//! `tasuki metrics`: what hosts count, as OpenMetrics text.
+
+use crate::fleet::tell_missing;
+use std::{
+    fs::Permissions,
+    io::Write,
+    net::{SocketAddr, TcpListener},
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::{Mutex, PoisonError},
+};
+use tasuki_args::MetricsArgs;
+use tasuki_fleet::Fleet;
+use tasuki_load::Sampler;
+use tasuki_metrics::http::{self, Reply, Request};
+use tasuki_terminal::Failure;
+
+/// The only path that is answered.
+const PATH: &str = "/metrics";
+/// What the text is (OpenMetrics 1.0, section "Protocol Negotiation").
+const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Runs the command.
+pub fn run(arguments: &MetricsArgs) -> Result<ExitCode, Failure> {
+    let fleet = Fleet::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
+    let mut sampler = Sampler::new(fleet);
+    if let Some(address) = arguments.listen {
+        return serve(sampler, address);
+    }
+    let (text, missing) = look(&mut sampler)?;
+    match &arguments.output {
+        Some(path) => write_whole(path, &text).map_err(|error| cannot_write(path, &error))?,
+        None => print!("{text}"),
+    }
+    tell_missing(sampler.fleet(), &missing);
+    Ok(if missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The metrics of all hosts, and why some do not answer.
+fn look(sampler: &mut Sampler) -> Result<(String, Vec<String>), Failure> {
+    let answers = sampler.look();
+    let missing = answers.iter().filter_map(|(host, answer)| {
+        let why = answer.as_ref().err()?;
+        Some(format!("{host}: {why}"))
+    });
+    let missing = missing.collect();
+    let text = tasuki_metrics::openmetrics(answers, sampler.fleet().cluster());
+    Ok((text.map_err(|_| Failure::new("the metrics cannot be written as text"))?, missing))
+}
+
+/// Writes a file that is whole whenever it is read, and that every user may read.
+fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.map_or_else(|| PathBuf::from("."), Path::to_path_buf);
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().set_permissions(Permissions::from_mode(0o644))?;
+    file.persist(path)?;
+    Ok(())
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(format_args!("cannot write {}: {error}", path.display()))
+}
+
+/// Answers requests until Ctrl-C ends the process. Hosts are asked for one request after the other.
+fn serve(sampler: Sampler, address: SocketAddr) -> Result<ExitCode, Failure> {
+    let cannot = |error| Failure::new(format_args!("cannot listen at {address}: {error}"));
+    let listener = TcpListener::bind(address).map_err(cannot)?;
+    let at = listener.local_addr().map_err(cannot)?;
+    println!("{} at http://{at}{PATH}; Ctrl-C ends", sampler.fleet().title());
+    let sampler = Mutex::new(sampler);
+    http::serve(&listener, |request| answer(request, &sampler))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn answer(request: Request, sampler: &Mutex<Sampler>) -> Reply {
+    match (request.method, request.path) {
+        ("GET" | "HEAD", PATH) => match look(&mut sampler.lock().unwrap_or_else(PoisonError::into_inner)) {
+            Ok((body, _)) => Reply { status: 200, media_type: MEDIA_TYPE, body },
+            Err(failure) => Reply::refusal(500, &failure.message),
+        },
+        ("GET" | "HEAD", _) => Reply::refusal(404, &format!("see {PATH}")),
+        _ => Reply::refusal(405, "only GET is answered"),
+    }
+}

@@ -1,0 +1,163 @@
+//! What all hosts of a fleet do now.
+
+use crate::{HostLoad, HostSample, JobLoad, NicLoad, NicSample, ProcessSample, RankLoad};
+use serde::Serialize;
+use tasuki_cluster::{Cluster, End, HostId, Nic, NicId};
+use tasuki_fleet::Fleet;
+
+/// A host that does not answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Lost {
+    /// The host's name.
+    pub host: String,
+    /// Why.
+    pub why: String,
+}
+
+/// What all hosts do now.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Load {
+    /// What the hosts are called together, as `lab four`.
+    pub title: String,
+    /// Hosts that answer.
+    pub hosts: Vec<HostLoad>,
+    /// Their NICs: those of the cluster file; without one, all that are devices.
+    pub nics: Vec<NicLoad>,
+    /// Processes that use Tasuki.
+    pub ranks: Vec<RankLoad>,
+    /// Their jobs.
+    pub jobs: Vec<JobLoad>,
+    /// Hosts that have not answered yet.
+    pub awaited: Vec<String>,
+    /// Hosts that do not answer.
+    pub lost: Vec<Lost>,
+    /// What hosts could not read, and why.
+    pub problems: Vec<String>,
+}
+
+impl Load {
+    /// Adds what the host of this number does, of two samples of it.
+    pub(crate) fn add(&mut self, fleet: &Fleet, number: usize, before: &HostSample, now: &HostSample) {
+        let host = &fleet.name(number);
+        let nics: Vec<NicLoad> = match fleet.cluster() {
+            Some(cluster) => ports(fleet, cluster, HostId(number), before, now),
+            None => {
+                let devices = now.nics.iter().filter(|nic| nic.device);
+                devices.map(|nic| NicLoad::between(host, before, now, nic)).collect()
+            }
+        };
+        let seconds = now.seconds_since(before);
+        let rank = |process: &ProcessSample| {
+            let old = before.processes.iter().find(|old| old.is_same(process));
+            RankLoad::between(host, old, process, seconds)
+        };
+        let mut ranks: Vec<RankLoad> = now.processes.iter().map(rank).collect();
+        self.hosts.push(HostLoad::between(host, before, now, &nics, &ranks));
+        self.nics.extend(nics);
+        self.ranks.append(&mut ranks);
+        self.problems.extend(now.problems.iter().map(|problem| format!("{host}: {problem}")));
+    }
+
+    pub(crate) fn add_lost(&mut self, host: String, why: &str) {
+        self.lost.push(Lost { host, why: why.into() });
+    }
+
+    /// Adds up jobs once all hosts are added.
+    pub(crate) fn finish(&mut self) {
+        self.jobs = JobLoad::of(&self.ranks);
+    }
+}
+
+/// The NICs that the cluster file names. One that the host does not have is down.
+fn ports(
+    fleet: &Fleet,
+    cluster: &Cluster,
+    host: HostId,
+    before: &HostSample,
+    now: &HostSample,
+) -> Vec<NicLoad> {
+    let one = |(index, nic): (usize, &Nic)| {
+        let missing = NicSample { name: nic.name.clone(), ..NicSample::default() };
+        let sample = now.nics.iter().find(|sample| sample.name == nic.name).unwrap_or(&missing);
+        let id = NicId { host, index };
+        NicLoad {
+            bits_per_second: fleet.line_rate(id).map(|rate| rate.bits_per_second),
+            to: other_end(cluster, End::Nic(id)),
+            ..NicLoad::between(&cluster.host_of(host).name, before, now, sample)
+        }
+    };
+    cluster.host_of(host).nics.iter().enumerate().map(one).collect()
+}
+
+/// What is at the other end of a NIC's cable.
+fn other_end(cluster: &Cluster, own: End) -> Option<String> {
+    let ends = cluster.cable_of(cluster.cable_at(own)?).ends;
+    ends.into_iter().find(|end| *end != own).map(|end| cluster.end_name(end))
+}
+
+impl HostSample {
+    /// Time since an earlier sample by the same agent, seconds.
+    pub(crate) fn seconds_since(&self, before: &Self) -> f64 {
+        self.at_ns.saturating_sub(before.at_ns) as f64 / 1e9
+    }
+}
+
+impl ProcessSample {
+    /// Whether this is the process of another sample of its host, and that endpoint of it.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let of = |sample: &Self| (sample.page.pid, sample.page.started);
+        of(self) == of(other) && self.page.identity.address == other.page.identity.address
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tasuki_fleet::SshHosts;
+
+    const FILE: &str = r#"
+        [cluster]
+        name = "two"
+        [[host]]
+        name = "n1"
+        nic = [{ name = "eth1", rate = "2.5G" }, { name = "eth2" }, { name = "eth3" }]
+        [[host]]
+        name = "n2"
+        nic = [{ name = "eth1", rate = "2.5G" }]
+        [[switch]]
+        name = "s1"
+        ports = 4
+        [[cable]]
+        ends = ["n1:eth1", "n2:eth1"]
+        [[cable]]
+        ends = ["n1:eth2", "s1:3"]
+    "#;
+
+    #[test]
+    fn nics_are_those_of_the_file_with_its_rates_and_ends_and_what_is_missing_is_down() {
+        let cluster = Cluster::parse(FILE, None).expect("a cluster");
+        let fleet = Fleet::Ssh(Box::new(SshHosts::new(cluster)));
+        let nic = |name: &str| NicSample { name: name.into(), up: true, ..NicSample::default() };
+        let sample =
+            HostSample { nics: vec![nic("eth2"), nic("wlan0"), nic("eth1")], ..HostSample::default() };
+        let mut load = Load::default();
+        load.add(&fleet, 0, &sample, &sample);
+        let shown: Vec<_> =
+            load.nics.iter().map(|nic| (nic.nic.as_str(), nic.to.as_deref(), nic.up)).collect();
+        assert_eq!(
+            shown,
+            [("eth1", Some("n2:eth1"), true), ("eth2", Some("s1:3"), true), ("eth3", None, false)]
+        );
+        assert_eq!(load.nics[0].bits_per_second, Some(2_500_000_000));
+        assert_eq!((load.hosts[0].nics, load.hosts[0].nics_up), (3, 2));
+    }
+
+    #[test]
+    fn without_a_file_nics_are_devices() {
+        let nic = |device| NicSample { name: format!("{device}"), device, ..NicSample::default() };
+        let sample = HostSample { nics: vec![nic(true), nic(false)], ..HostSample::default() };
+        let mut load = Load::default();
+        load.add(&Fleet::Local, 0, &sample, &sample);
+        assert_eq!(load.nics.iter().map(|nic| nic.nic.as_str()).collect::<Vec<_>>(), ["true"]);
+    }
+}

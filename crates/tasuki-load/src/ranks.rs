@@ -1,0 +1,102 @@
+//! The load of a process that uses Tasuki.
+
+use crate::{ProcessSample, per_second};
+use serde::Serialize;
+
+/// What a process does now.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RankLoad {
+    /// The host's name.
+    pub host: String,
+    /// Process id on that host.
+    pub pid: u32,
+    /// The program's name.
+    pub program: String,
+    /// Its rank, if a launcher has set one.
+    pub rank: Option<u32>,
+    /// The job of the resident runtime that it belongs to.
+    pub job: Option<String>,
+    /// Processors that it keeps working: 1 is one of them all the time; `None`: unknown.
+    pub busy: Option<f64>,
+    /// Its memory, bytes.
+    pub memory_bytes: Option<u64>,
+    /// Messages per second that it sends.
+    pub messages_sent: f64,
+    /// Messages per second that it receives.
+    pub messages_received: f64,
+    /// Bytes of messages per second that it sends.
+    pub sent: f64,
+    /// Bytes of messages per second that it receives.
+    pub received: f64,
+    /// Receives that it has posted and that no message has matched yet.
+    pub posted: u64,
+    /// Messages that have come before a receive for them.
+    pub unexpected: u64,
+    /// Sends that are not complete.
+    pub sending: u64,
+    /// Peers that are held to be dead.
+    pub dead_peers: usize,
+}
+
+impl RankLoad {
+    /// Of two samples of a process on `host`, `seconds` apart; `before` is `None` if it has just begun.
+    pub(crate) fn between(
+        host: &str,
+        before: Option<&ProcessSample>,
+        now: &ProcessSample,
+        seconds: f64,
+    ) -> Self {
+        let (page, totals) = (&now.page, &now.page.endpoint);
+        let seconds = before.map_or(0.0, |_| seconds);
+        let old = before.map(|before| before.page.endpoint.clone()).unwrap_or_default();
+        let busy = before.and_then(|before| Some(per_second(before.cpu_ns?, now.cpu_ns?, seconds) / 1e9));
+        Self {
+            host: host.into(),
+            pid: page.pid,
+            program: page.program.clone(),
+            rank: page.rank,
+            job: now.job.clone(),
+            busy,
+            memory_bytes: now.memory,
+            messages_sent: per_second(old.messages_sent, totals.messages_sent, seconds),
+            messages_received: per_second(old.messages_received, totals.messages_received, seconds),
+            sent: per_second(old.bytes_sent, totals.bytes_sent, seconds),
+            received: per_second(old.bytes_received, totals.bytes_received, seconds),
+            posted: totals.receives_posted,
+            unexpected: totals.unexpected,
+            sending: page.peers.iter().map(|peer| peer.peer.sends_pending).sum(),
+            dead_peers: page.peers.iter().filter(|peer| peer.peer.dead).count(),
+        }
+    }
+
+    /// Its name: `rank@host`, or `program@host` if it has no rank.
+    pub fn name(&self) -> String {
+        let rank = self.rank.map_or_else(|| self.program.clone(), |rank| rank.to_string());
+        format!("{rank}@{}", self.host)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tasuki_ring::stats_page::{EndpointRecord, Snapshot};
+
+    #[test]
+    fn a_process_that_has_just_begun_has_no_rate_and_no_share() {
+        let sample = |bytes_sent, cpu_ns| ProcessSample {
+            page: Snapshot {
+                rank: Some(3),
+                endpoint: EndpointRecord { bytes_sent, receives_posted: 2, ..EndpointRecord::default() },
+                ..Snapshot::default()
+            },
+            cpu_ns: Some(cpu_ns),
+            ..ProcessSample::default()
+        };
+        let (old, new) = (sample(1000, 4_000_000_000), sample(9000, 5_000_000_000));
+        let load = RankLoad::between("n1", Some(&old), &new, 2.0);
+        assert_eq!((load.sent, load.busy, load.posted), (4000.0, Some(0.5), 2));
+        assert_eq!(load.name(), "3@n1");
+        let first = RankLoad::between("n1", None, &new, 2.0);
+        assert_eq!((first.sent, first.busy), (0.0, None));
+    }
+}

@@ -1,0 +1,64 @@
+//! Labels: what a value is of.
+
+use tasuki_cluster::{Cluster, End, NicId};
+use tasuki_load::{HostSample, ProcessSample};
+
+/// Names and values of labels.
+#[derive(Clone, Debug)]
+pub(crate) struct Labels(Vec<(&'static str, String)>);
+
+impl Labels {
+    pub fn host(host: &str) -> Self {
+        Self(vec![("host", host.into())])
+    }
+
+    /// A NIC, and what its cable leads to.
+    pub fn nic(host: &str, nic: &str, cluster: Option<&Cluster>) -> Self {
+        let mut labels = Self::host(host).and("nic", nic);
+        let to = cluster.and_then(|cluster| {
+            let own = port(cluster, host, nic)?;
+            let ends = cluster.cable_of(cluster.cable_at(End::Nic(own))?).ends;
+            ends.into_iter().find(|end| *end != End::Nic(own)).map(|end| cluster.end_name(end))
+        });
+        if let Some(to) = to {
+            labels = labels.and("to", &to);
+        }
+        labels
+    }
+
+    /// A process, by its id: its rank and its program are not unique.
+    pub fn rank(host: &str, process: &ProcessSample) -> Self {
+        let page = &process.page;
+        let mut labels = Self::host(host).and("pid", &page.pid.to_string()).and("program", &page.program);
+        if let Some(rank) = page.rank {
+            labels = labels.and("rank", &rank.to_string());
+        }
+        if let Some(job) = &process.job {
+            labels = labels.and("job", job);
+        }
+        labels
+    }
+
+    pub fn and(mut self, name: &'static str, value: &str) -> Self {
+        self.0.push((name, value.into()));
+        self
+    }
+
+    pub fn pairs(&self) -> &[(&'static str, String)] {
+        &self.0
+    }
+}
+
+fn port(cluster: &Cluster, host: &str, nic: &str) -> Option<NicId> {
+    let id = cluster.host(host)?;
+    let index = cluster.host_of(id).nics.iter().position(|port| port.name == nic)?;
+    Some(NicId { host: id, index })
+}
+
+/// Keeps the NICs that are of the cluster file; without one, those that are devices.
+pub(crate) fn keep_ports(sample: &mut HostSample, host: &str, cluster: Option<&Cluster>) {
+    sample.nics.retain(|nic| match cluster {
+        Some(cluster) => port(cluster, host, &nic.name).is_some(),
+        None => nic.device,
+    });
+}
