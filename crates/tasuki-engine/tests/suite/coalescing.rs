@@ -11,7 +11,7 @@ use crate::node::{Lane, options};
 /// A wait that takes longer has failed.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Most messages of a burst.
+/// Most messages of a series.
 const MOST: usize = 100;
 
 struct Pair {
@@ -72,7 +72,7 @@ impl Pair {
         }
     }
 
-    /// A burst; then `between`, for as long as not all has come, and the receiver's looks.
+    /// A series; then `between`, for as long as not all has come, and the receiver's looks.
     fn send_series(&mut self, count: usize, between: impl Fn(&Endpoint)) {
         let first = self.sent;
         self.expect(count);
@@ -97,7 +97,7 @@ impl Pair {
     }
 }
 
-/// Bursts after which the program looks at once, so that messages are held; and then one with which it goes
+/// Series after which the program looks at once, so that messages are held; and then one with which it goes
 /// off, and does not call until all of it has come, by whatever means.
 fn leaves(mut pair: Pair) {
     let mut random = Random::new(u64::from(std::process::id()));

@@ -1,10 +1,12 @@
-//! The environment variables that endpoints, the libfabric provider, the `tasuki` command and the tests read.
+//! The environment variables that endpoints, the libfabric provider, the `tasuki` command, the ranks of
+//! submitted jobs and the tests read.
 //!
 //! The list is one for all: `tasuki info` prints it, the engine takes names and allowed values of its options
 //! from it, and a test compares it with `docs/reference/environment.md`.
 
 mod command;
 mod endpoints;
+mod jobs;
 mod provider;
 mod test_suites;
 
@@ -26,13 +28,16 @@ pub enum Reader {
     Provider,
     /// The `tasuki` command.
     Command,
+    /// The ranks of submitted jobs, for which Tasuki sets them.
+    Ranks,
     /// The tests.
     Tests,
 }
 
 impl Reader {
     /// All readers, in the order of the documentation.
-    pub const ALL: [Reader; 4] = [Reader::Endpoints, Reader::Provider, Reader::Command, Reader::Tests];
+    pub const ALL: [Reader; 5] =
+        [Reader::Endpoints, Reader::Provider, Reader::Command, Reader::Ranks, Reader::Tests];
 }
 
 impl fmt::Display for Reader {
@@ -41,6 +46,7 @@ impl fmt::Display for Reader {
             Reader::Endpoints => "programs that send messages",
             Reader::Provider => "the libfabric provider",
             Reader::Command => "the tasuki command",
+            Reader::Ranks => "ranks of submitted jobs",
             Reader::Tests => "tests",
         })
     }
@@ -99,5 +105,5 @@ impl Variable {
 
 /// All variables, by reader.
 pub fn variables() -> impl Iterator<Item = &'static Variable> {
-    [endpoints::ALL, provider::ALL, command::ALL, test_suites::ALL].into_iter().flatten()
+    [endpoints::ALL, provider::ALL, command::ALL, jobs::ALL, test_suites::ALL].into_iter().flatten()
 }
