@@ -1,4 +1,4 @@
-//! What the biased lock and the held messages are made of: atomics, a mutex, threads, and a barrier in all
+//! What the biased lock and the coalescing watchdog are made of: atomics, a mutex, threads, and a barrier in all
 //! threads.
 //!
 //! Both files take these from here and from nowhere else, because `tasuki-models` compiles the same files

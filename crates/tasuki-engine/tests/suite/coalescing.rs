@@ -97,7 +97,7 @@ impl Pair {
     }
 }
 
-/// Series after which the program looks at once, so that messages are held; and then one with which it goes
+/// Series after which the program looks at once, so that messages are coalesced; and then one with which it goes
 /// off, and does not call until all of it has come, by whatever means.
 fn leaves(mut pair: Pair) {
     let mut random = Random::new(u64::from(std::process::id()));
@@ -118,7 +118,7 @@ fn what_a_program_leaves_behind_arrives_though_it_never_calls_again() {
 }
 
 #[test]
-fn what_is_held_arrives_when_the_program_closes() {
+fn what_is_coalesced_arrives_when_the_program_closes() {
     for round in 0..20 {
         let mut pair = Pair::new();
         for _ in 0..20 {

@@ -36,9 +36,13 @@ mod tests {
         let lines = |text: &str| -> Vec<usize> {
             check(&Tree::of(&[(PAGE, text)])).into_iter().map(|breach| breach.line).collect()
         };
-        let long = |columns: usize| format!("# Changelog\n\nText.\n\n## 1.0\n- {}\n", "é".repeat(columns - 2));
+        let long =
+            |columns: usize| format!("# Changelog\n\nText.\n\n## 1.0\n- {}\n", "é".repeat(columns - 2));
         assert_eq!(lines(&long(120)), [0; 0]);
         assert_eq!(lines(&long(121)), [6]);
-        assert_eq!(lines("# Changelog\n\n## 1.0\n\n### Cables\n- One thing,\n  and more of it.\n- Other.\n"), [7]);
+        assert_eq!(
+            lines("# Changelog\n\n## 1.0\n\n### Cables\n- One thing,\n  and more of it.\n- Other.\n"),
+            [7]
+        );
     }
 }
