@@ -66,7 +66,7 @@ impl Pair {
             let (source, tag, ignore, multi) = (None, Some(0), u64::MAX, None);
             let (report, context) = (Report::Completion, into.as_ptr() as u64);
             let args = RecvArgs { source, tag, ignore, buffers: &buffers, multi, report, context };
-            // SAFETY: the buffer outlives the receive: whoever does not get all messages panics, with the
+            // SAFETY: the buffer outlives the receive: a test that does not get all messages panics with the
             // pair alive.
             unsafe { self.to.recv(&args) }.unwrap();
         }
@@ -97,8 +97,8 @@ impl Pair {
     }
 }
 
-/// Series after which the program looks at once, so that messages are coalesced; and then one with which it goes
-/// off, and does not call until all of it has come, by whatever means.
+/// Series after which the program looks at once, so that messages are coalesced; and then one with which it
+/// goes off, and does not call until all of it has come, by whatever means.
 fn leaves(mut pair: Pair) {
     let mut random = Random::new(u64::from(std::process::id()));
     for _ in 0..300 {

@@ -115,8 +115,9 @@ fn left_outside(sources: &[File]) -> Vec<String> {
         if !done || path.ends_with("tests.rs") || FORMATS.contains(&path) {
             continue;
         }
-        let is_excepted =
-            |name| EXCEPTIONS.iter().any(|(at, which, _)| *at == path && (*which == "*" || *which == name));
+        let is_excepted = |name: &str| {
+            EXCEPTIONS.iter().any(|(at, which, _)| *at == path && (*which == "*" || *which == name))
+        };
         let other = numbers(&file.text).into_iter().filter(|(name, _)| !is_excepted(name));
         left.extend(other.map(|(name, kind)| format!("{path}: {name}: {kind}")));
     }
