@@ -5,8 +5,8 @@ use tasuki_proto::Time;
 
 use crate::sync::{AtomicBool, AtomicU64, OnceLock, Ordering, Thread, current};
 
-/// Hints, which may be out of date: which messages are coalesced is written behind the endpoint's lock, and the
-/// watchdog reads it there before it sends any.
+/// Hints, which may be out of date: which messages are coalesced is written behind the endpoint's lock, and
+/// the watchdog reads it there before it sends any.
 #[derive(Default)]
 pub(crate) struct CoalesceWatch {
     /// Time since which coalesced messages wait, ns, and in the lowest bit whether any still do.

@@ -7,8 +7,8 @@ use crate::pair::{Pair, Route};
 
 /// Messages of a series.
 const SERIES: usize = 64;
-/// Calls for a series of which the program says nothing: the first three messages leave at once, the others in
-/// four packets; one call may be an acknowledgement's.
+/// Calls for a series of which the program says nothing: the first three messages leave at once, the others
+/// in four packets; one call may be an acknowledgement's.
 const CALLS: u64 = 8;
 /// Calls for a series of which the program says of each message but the last that more follow: four packets,
 /// the fewest that 64 messages fit into (16 each); one call may be an acknowledgement's.

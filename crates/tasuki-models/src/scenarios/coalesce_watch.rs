@@ -80,8 +80,8 @@ pub(crate) fn watching() {
     all_sent(&watch, &lock, 2);
 }
 
-/// The helper stops looking after messages while the program sends. One that the program then coalesces goes at
-/// its next call.
+/// The helper stops looking after messages while the program sends. One that the program then coalesces goes
+/// at its next call.
 pub(crate) fn leaving() {
     let (watch, lock) = endpoint();
     let _serving = watch.serve();

@@ -1,4 +1,5 @@
-//! Objects of libfabric except endpoints, one file each; `deadline`, `refs` and `shared` have what several use.
+//! Objects of libfabric except endpoints, one file each; `deadline`, `refs` and `shared` have what several
+//! use.
 
 pub mod av;
 pub mod cntr;

@@ -1,6 +1,6 @@
 //! What Tasuki sets for the ranks of submitted jobs, and what they may read.
 
-use super::{Reader, Values, Variable};
+use super::variable::{Reader, Values, Variable};
 
 const fn told(name: &'static str, values: &'static str, meaning: &'static str) -> Variable {
     Variable { name, default: "", values: Values::Text(values), meaning, readers: &[Reader::Ranks] }

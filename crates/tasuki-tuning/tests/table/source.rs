@@ -129,8 +129,8 @@ fn no_constant_of_tuning_is_left_outside_of_the_table() {
     let left = left_outside(&sources());
     assert!(
         left.is_empty(),
-        "{left:?}: these belong into crates/tasuki-tuning/src/table, or into the exceptions of this test with \
-         a reason"
+        "{left:?}: these belong into crates/tasuki-tuning/src/table, or into the exceptions of this test \
+         with a reason"
     );
 }
 

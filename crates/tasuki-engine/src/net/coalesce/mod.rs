@@ -2,12 +2,12 @@
 //! share a packet.
 //!
 //! Every packet costs a system call, which is most of what a short message costs. But a message that waits
-//! must not wait for long, and a program that has sent may go and compute. So messages are coalesced only in a
-//! series, of which the first ones have left at once. What is coalesced leaves when it fills a packet, when the
-//! program polls or does anything else that sends, when the series has become as long as the one before, or
-//! when the helper thread comes ([`crate::helper::watchdog`]). A program that had to be helped is not trusted
-//! with coalescing for a while: for a moment if it may only have lost its processor, and each time for
-//! twice as long as the time before if it goes on to leave messages behind.
+//! must not wait for long, and a program that has sent may go and compute. So messages are coalesced only in
+//! a series, of which the first ones have left at once. What is coalesced leaves when it fills a packet, when
+//! the program polls or does anything else that sends, when the series has become as long as the one before,
+//! or when the helper thread comes ([`crate::helper::watchdog`]). A program that had to be helped is not
+//! trusted with coalescing for a while: for a moment if it may only have lost its processor, and each time
+//! for twice as long as the time before if it goes on to leave messages behind.
 //!
 //! A program that says itself that more messages follow (`FI_MORE` of libfabric) is believed: its messages
 //! are coalesced from the first one on, up to the one that it does not say it of.
