@@ -1,5 +1,5 @@
-//! What the biased lock and the held messages are made of: atomics, a mutex, threads, and a barrier in all
-//! threads.
+//! What the biased lock and the coalescing watchdog are made of: atomics, a mutex, threads, and a barrier in
+//! all threads.
 //!
 //! Both files take these from here and from nowhere else, because `tasuki-models` compiles the same files
 //! with a `sync` of its own, in which a model checker watches every access.

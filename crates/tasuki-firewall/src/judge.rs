@@ -9,16 +9,16 @@ use serde::Serialize;
 use std::net::Ipv4Addr;
 use tasuki_cluster::{Cluster, HostId};
 
-/// A way from one host to another.
+/// What one host sends to another: packets of one protocol over one rail, or wherever routes lead.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Way {
+pub struct Flow {
     /// The host that sends.
     pub from: HostId,
     /// The host that should receive.
     pub to: HostId,
-    /// The NIC there and the NIC here; on a way that is no rail those that the shortest route uses.
+    /// The NIC there and the NIC here; of a flow over no rail those that the shortest route uses.
     pub nics: [String; 2],
-    /// It is a rail; otherwise it leads wherever routes lead.
+    /// It goes over a rail; otherwise wherever routes lead.
     pub is_rail: bool,
     /// Source and destination.
     pub addresses: [Ipv4Addr; 2],
@@ -31,7 +31,7 @@ pub struct Way {
 /// Something that did not arrive.
 #[derive(Clone, Debug)]
 pub(crate) struct Heard {
-    pub way: Way,
+    pub flow: Flow,
     pub port: u16,
     /// Whether the NIC has heard it; `None`: not known.
     pub by_nic: Option<bool>,
@@ -74,7 +74,7 @@ pub struct Blocked {
     pub remedies: Vec<Remedy>,
 }
 
-/// So many ways are named in one sentence.
+/// So many flows are named in one sentence.
 const NAMED: usize = 3;
 
 impl Blocked {
@@ -140,35 +140,35 @@ pub(crate) fn judge(cluster: &Cluster, all: &[Heard], rules: &[Option<Rules>]) -
             &heard,
             rules.get(host.0).and_then(Option::as_ref),
         ),
-        what: heard.iter().map(|one| wording(cluster, &one.way)).collect(),
-        pairs: heard.iter().map(|one| [name(one.way.from), name(one.way.to)]).collect(),
-        stops_programs: heard.iter().any(|one| !one.way.tcp && !one.way.is_rail),
+        what: heard.iter().map(|one| wording(cluster, &one.flow)).collect(),
+        pairs: heard.iter().map(|one| [name(one.flow.from), name(one.flow.to)]).collect(),
+        stops_programs: heard.iter().any(|one| !one.flow.tcp && !one.flow.is_rail),
         cause,
     });
     blocked.collect()
 }
 
-fn wording(cluster: &Cluster, way: &Way) -> String {
-    let [from, to] = [way.from, way.to].map(|host| cluster.host_of(host).name.as_str());
-    let [own, other] = &way.nics;
-    match (way.is_rail, way.tcp) {
+fn wording(cluster: &Cluster, flow: &Flow) -> String {
+    let [from, to] = [flow.from, flow.to].map(|host| cluster.host_of(host).name.as_str());
+    let [own, other] = &flow.nics;
+    match (flow.is_rail, flow.tcp) {
         (true, _) => format!("UDP from {from}:{own} to {to}:{other}"),
         (false, tcp) => {
-            format!("{} from {from} to {to} ({})", if tcp { "TCP" } else { "UDP" }, way.addresses[1])
+            format!("{} from {from} to {to} ({})", if tcp { "TCP" } else { "UDP" }, flow.addresses[1])
         }
     }
 }
 
 /// The host at fault, where in it, and why.
 fn explain(heard: &Heard, rules: &[Option<Rules>]) -> (HostId, Place, Cause) {
-    let way = &heard.way;
+    let flow = &heard.flow;
     let mut places = Vec::new();
     if heard.by_nic != Some(true) {
-        places.push((way.from, Place::Out));
-        places.extend(way.relays.iter().map(|relay| (*relay, Place::Through)));
+        places.push((flow.from, Place::Out));
+        places.extend(flow.relays.iter().map(|relay| (*relay, Place::Through)));
     }
     if heard.by_nic != Some(false) {
-        places.push((way.to, Place::In));
+        places.push((flow.to, Place::In));
     }
     let of = |host: HostId| rules.get(host.0).and_then(Option::as_ref);
     let found = places.iter().filter_map(|(host, place)| {
@@ -179,24 +179,24 @@ fn explain(heard: &Heard, rules: &[Option<Rules>]) -> (HostId, Place, Cause) {
     if let Some((host, place, culprit)) = best {
         return (*host, *place, Cause::Rule(culprit.clone()));
     }
-    let problem = of(way.to).and_then(|rules| rules.problem.clone());
+    let problem = of(flow.to).and_then(|rules| rules.problem.clone());
     let cause = match (heard.by_nic, problem) {
         (Some(true), Some(why)) => Cause::Dropped { why },
         (Some(true), None) => Cause::Dropped { why: "no rule of nftables does it".into() },
         (None, Some(why)) => Cause::Unread { why },
         (None, None) | (Some(false), _) => Cause::Lost,
     };
-    (way.to, Place::In, cause)
+    (flow.to, Place::In, cause)
 }
 
 /// What a host's chains see at this place.
 fn packet(heard: &Heard, place: Place) -> Packet {
-    let way = &heard.way;
-    let [own, other] = way.nics.clone();
+    let flow = &heard.flow;
+    let [own, other] = flow.nics.clone();
     Packet {
-        tcp: way.tcp,
-        from: way.addresses[0],
-        to: way.addresses[1],
+        tcp: flow.tcp,
+        from: flow.addresses[0],
+        to: flow.addresses[1],
         port: heard.port,
         comes_by: (place == Place::In).then_some(other),
         leaves_by: (place == Place::Out).then_some(own),

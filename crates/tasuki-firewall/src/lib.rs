@@ -15,7 +15,7 @@ mod remedy;
 pub mod rules;
 mod tap;
 
-pub use judge::{Blocked, Cause, Way};
+pub use judge::{Blocked, Cause, Flow};
 pub use probe::probe;
 pub use protocol::AGENT_COMMAND;
 pub use remedy::Remedy;

@@ -2,7 +2,7 @@
 
 use crate::{
     AGENT_COMMAND, Blocked,
-    judge::{Heard, Way, judge},
+    judge::{Flow, Heard, judge},
     protocol::{Answer, Arrived, Knock, Order, Rules},
 };
 use std::{
@@ -30,8 +30,8 @@ pub fn probe(fleet: &Fleet) -> Result<Vec<Blocked>, PlanError> {
         return Ok(Vec::new());
     };
     let plan = AddressPlan::new(cluster)?;
-    let ways = ways(cluster, &plan);
-    let mut prober = Prober::start(fleet, cluster, ways);
+    let flows = flows(cluster, &plan);
+    let mut prober = Prober::start(fleet, cluster, flows);
     for travel in TRAVEL {
         prober.round(travel);
         if prober.missing().next().is_none() {
@@ -43,17 +43,17 @@ pub fn probe(fleet: &Fleet) -> Result<Vec<Blocked>, PlanError> {
     Ok(judge(cluster, &heard, &rules))
 }
 
-/// All ways between hosts: datagrams over every rail, and datagrams and connections wherever routes lead.
-fn ways(cluster: &Cluster, plan: &AddressPlan) -> Vec<Way> {
+/// All flows between hosts: datagrams over every rail, and datagrams and connections wherever routes lead.
+fn flows(cluster: &Cluster, plan: &AddressPlan) -> Vec<Flow> {
     let tables = RailTable::of_all(cluster, plan, None);
-    let mut ways = Vec::new();
+    let mut flows = Vec::new();
     let hosts = || (0..cluster.hosts.len()).map(HostId);
     for (from, to) in hosts().flat_map(|from| hosts().map(move |to| (from, to))) {
         let Some(first) = cluster.rails(from, to).into_iter().next() else { continue };
         let [own, other] = first.nics.map(|nic| cluster.nic_of(nic).name.clone());
         let address = |at: HostId, of: HostId| plan.hosts.get(at.0)?.peers.get(of.0).copied();
         let (Some(source), Some(target)) = (address(to, from), address(from, to)) else { continue };
-        let routed = Way {
+        let routed = Flow {
             from,
             to,
             nics: [own, other],
@@ -62,8 +62,8 @@ fn ways(cluster: &Cluster, plan: &AddressPlan) -> Vec<Way> {
             relays: first.relays,
             tcp: false,
         };
-        ways.push(Way { tcp: true, ..routed.clone() });
-        ways.push(routed);
+        flows.push(Flow { tcp: true, ..routed.clone() });
+        flows.push(routed);
         let identities = [from, to].map(|host| plan.hosts[host.0].identity);
         let rails = tables[from.0].peers.get(&identities[1]).into_iter().flat_map(|peer| &peer.rails);
         for rail in rails {
@@ -72,7 +72,7 @@ fn ways(cluster: &Cluster, plan: &AddressPlan) -> Vec<Way> {
             else {
                 continue;
             };
-            ways.push(Way {
+            flows.push(Flow {
                 from,
                 to,
                 nics: [rail.nic.clone(), other.nic.clone()],
@@ -83,13 +83,13 @@ fn ways(cluster: &Cluster, plan: &AddressPlan) -> Vec<Way> {
             });
         }
     }
-    ways
+    flows
 }
 
 struct Prober {
     agents: Agents,
-    ways: Vec<Way>,
-    /// The number of the first way.
+    flows: Vec<Flow>,
+    /// The number of the first flow.
     first: u64,
     /// Ports for datagrams and connections; `None`: the host could not be asked.
     ports: Vec<Option<(u16, u16)>>,
@@ -98,10 +98,10 @@ struct Prober {
 }
 
 impl Prober {
-    fn start(fleet: &Fleet, cluster: &Cluster, ways: Vec<Way>) -> Self {
+    fn start(fleet: &Fleet, cluster: &Cluster, flows: Vec<Flow>) -> Self {
         let mut agents = Agents::start(fleet, &Task::tasuki([AGENT_COMMAND]));
         let nics = |host: usize| -> Vec<String> {
-            let own = ways.iter().filter(|way| way.from.0 == host).map(|way| way.nics[0].clone());
+            let own = flows.iter().filter(|flow| flow.from.0 == host).map(|flow| flow.nics[0].clone());
             own.collect::<BTreeSet<_>>().into_iter().collect()
         };
         let answers = agents.tell(LIMIT, |host| Some(Order::Listen { nics: nics(host) }));
@@ -114,24 +114,24 @@ impl Prober {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let first = since.as_nanos() as u64;
         let arrived = vec![Arrived::default(); cluster.hosts.len()];
-        Self { agents, ways, first, ports, arrived, connected: BTreeSet::new() }
+        Self { agents, flows, first, ports, arrived, connected: BTreeSet::new() }
     }
 
     /// Has hosts send what has not arrived yet, and asks what has arrived.
     fn round(&mut self, travel: Duration) {
         let missing: Vec<usize> = self.missing().collect();
         let knock = |number: usize| {
-            let way = &self.ways[number];
-            let (udp, tcp) = self.ports[way.to.0]?;
+            let flow = &self.flows[number];
+            let (udp, tcp) = self.ports[flow.to.0]?;
             let knock = Knock {
                 number: self.first + number as u64,
-                nic: way.is_rail.then(|| way.nics[0].clone()),
-                from: if way.is_rail { way.addresses[0] } else { Ipv4Addr::UNSPECIFIED },
-                to: way.addresses[1],
-                port: if way.tcp { tcp } else { udp },
-                tcp: way.tcp,
+                nic: flow.is_rail.then(|| flow.nics[0].clone()),
+                from: if flow.is_rail { flow.addresses[0] } else { Ipv4Addr::UNSPECIFIED },
+                to: flow.addresses[1],
+                port: if flow.tcp { tcp } else { udp },
+                tcp: flow.tcp,
             };
-            Some((way.from.0, knock))
+            Some((flow.from.0, knock))
         };
         let knocks: Vec<(usize, Knock)> = missing.into_iter().filter_map(knock).collect();
         let answers = self.agents.tell(LIMIT, |host| {
@@ -155,27 +155,27 @@ impl Prober {
         }
     }
 
-    /// Ways between hosts that can be asked, over NICs with a carrier, by which nothing has come.
+    /// Flows between hosts that can be asked, over NICs with a carrier, of which nothing has come.
     fn missing(&self) -> impl Iterator<Item = usize> {
         let is_missing = |&number: &usize| {
-            let way = &self.ways[number];
-            let ends = [way.from.0, way.to.0];
+            let flow = &self.flows[number];
+            let ends = [flow.from.0, flow.to.0];
             let is_known = ends.iter().all(|host| self.ports[*host].is_some());
-            let mut sides = ends.iter().zip(&way.nics);
+            let mut sides = ends.iter().zip(&flow.nics);
             let is_dark = sides.any(|(host, nic)| self.arrived[*host].dark.contains(nic));
             let id = self.first + number as u64;
-            let has_come = self.connected.contains(&id) || self.arrived[way.to.0].given.contains(&id);
+            let has_come = self.connected.contains(&id) || self.arrived[flow.to.0].given.contains(&id);
             is_known && !is_dark && !has_come
         };
-        (0..self.ways.len()).filter(is_missing)
+        (0..self.flows.len()).filter(is_missing)
     }
 
     fn heard(&self, number: usize) -> Heard {
-        let way = self.ways[number].clone();
-        let (udp, tcp) = self.ports[way.to.0].unwrap_or_default();
-        let heard = self.arrived[way.to.0].heard.as_ref().filter(|_| !way.tcp);
+        let flow = self.flows[number].clone();
+        let (udp, tcp) = self.ports[flow.to.0].unwrap_or_default();
+        let heard = self.arrived[flow.to.0].heard.as_ref().filter(|_| !flow.tcp);
         let heard = heard.map(|heard| heard.contains(&(self.first + number as u64)));
-        Heard { port: if way.tcp { tcp } else { udp }, way, by_nic: heard }
+        Heard { port: if flow.tcp { tcp } else { udp }, flow, by_nic: heard }
     }
 
     /// The rules of all hosts, as some may relay.

@@ -22,7 +22,7 @@ pub enum Order {
     Rules,
 }
 
-/// One way to another host that is to be tried.
+/// A packet to another host, or a connection, by which a flow is tried.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Knock {
     /// Its number, which the datagram carries.

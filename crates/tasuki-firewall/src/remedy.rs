@@ -33,8 +33,8 @@ impl Remedy {
             Cause::Dropped { .. } | Cause::Unread { .. } => None,
         };
         let nics: BTreeSet<&str> = match place {
-            Place::Out => heard.iter().map(|one| one.way.nics[0].as_str()).collect(),
-            Place::In => heard.iter().map(|one| one.way.nics[1].as_str()).collect(),
+            Place::Out => heard.iter().map(|one| one.flow.nics[0].as_str()).collect(),
+            Place::In => heard.iter().map(|one| one.flow.nics[1].as_str()).collect(),
             Place::Through => BTreeSet::new(),
         };
         let networks = [cluster.addressing.identity, cluster.addressing.link].map(|net| net.to_string());

@@ -1,4 +1,4 @@
-//! `crate::engine` of the engine, as far as the helper that watches held messages needs it.
+//! `crate::engine` of the engine, as far as the helper that watches coalesced messages needs it.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use crate::coalesce_watch::CoalesceWatch;
 /// Messages of the program, by what has become of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Messages {
-    pub(crate) held: u32,
+    pub(crate) coalesced: u32,
     pub(crate) sent: u32,
 }
 
@@ -18,12 +18,12 @@ pub(crate) struct Messages {
 pub(crate) struct Engine {
     /// loom watches it, and so finds a thread that comes in without the lock.
     messages: UnsafeCell<Messages>,
-    pub(crate) held: Rc<CoalesceWatch>,
+    pub(crate) coalesce_watch: Rc<CoalesceWatch>,
 }
 
 impl Engine {
-    pub(crate) fn new(held: Rc<CoalesceWatch>) -> Engine {
-        Engine { messages: UnsafeCell::new(Messages::default()), held }
+    pub(crate) fn new(coalesce_watch: Rc<CoalesceWatch>) -> Engine {
+        Engine { messages: UnsafeCell::new(Messages::default()), coalesce_watch }
     }
 
     pub(crate) fn change<T>(&mut self, work: impl FnOnce(&mut Messages) -> T) -> T {
@@ -32,29 +32,29 @@ impl Engine {
     }
 
     /// Takes a message that waits for others.
-    pub(crate) fn hold(&mut self, now: Time) {
-        let held = self.change(|messages| {
-            messages.held += 1;
-            messages.held
+    pub(crate) fn coalesce(&mut self, now: Time) {
+        let coalesced = self.change(|messages| {
+            messages.coalesced += 1;
+            messages.coalesced
         });
-        if held == 1 {
-            self.held.begin(now);
+        if coalesced == 1 {
+            self.coalesce_watch.begin(now);
         }
     }
 
-    /// Sends what is held, as the program does at its next call.
-    pub(crate) fn send_held(&mut self) {
-        let held = self.change(|messages| {
-            messages.sent += messages.held;
-            std::mem::take(&mut messages.held)
+    /// Sends what is coalesced, as the program does at its next call.
+    pub(crate) fn send_coalesced(&mut self) {
+        let coalesced = self.change(|messages| {
+            messages.sent += messages.coalesced;
+            std::mem::take(&mut messages.coalesced)
         });
-        if held > 0 {
-            self.held.end();
+        if coalesced > 0 {
+            self.coalesce_watch.end();
         }
     }
 
     /// Sends what the program has left behind, as the helper does.
     pub(crate) fn send_abandoned(&mut self) {
-        self.send_held();
+        self.send_coalesced();
     }
 }

@@ -148,7 +148,7 @@ pub const DUAL_COPY: Protocol = Protocol {
     ],
 };
 
-/// Messages that are held back, and the helper that looks after them, behind the biased lock.
+/// Coalesced messages, and the helper that looks after them, behind the biased lock.
 ///
 /// Covered: a program that sends two or three messages and goes off, and a helper that is asked, watches,
 /// leaves, or ends. Not covered: when a message is old; the model's clock says that all are.
@@ -165,7 +165,7 @@ pub const COALESCE_WATCH: Protocol = Protocol {
     excuses: &[
         late(
             "self.watched.store(watched, Ordering::Relaxed);",
-            "for a moment longer the program holds nothing, or holds what the helper still sends",
+            "for a moment longer the program coalesces nothing, or coalesces what the helper still sends",
         ),
         late(
             "self.wanted.store(watched, Ordering::Relaxed);",

@@ -23,7 +23,7 @@ fn every_byte_of_a_dual_copy_is_written_once() {
 }
 
 #[test]
-fn no_held_message_is_left_lying() {
+fn no_coalesced_message_is_left_lying() {
     check(&COALESCE_WATCH);
 }
 

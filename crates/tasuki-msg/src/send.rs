@@ -4,6 +4,8 @@
 //! when it is posted. So it can be cancelled until then, and uses credit that has arrived meanwhile. Sends
 //! start in the order of the posts and never wait for credit.
 
+use tasuki_tuning::matching;
+
 use crate::action::{Event, Payload, SendRequest, Transmit};
 use crate::config::{ENVELOPE, charge, payload_for};
 use crate::control::{Controller, NewMessage};
@@ -76,7 +78,7 @@ impl<C: Controller> Endpoint<C> {
             peer.tx.cancelled += 1;
             // The keys of cancelled sends are removed when their turn comes, or when there are too many of
             // them.
-            if peer.tx.cancelled > 16 + peer.tx.starts.len() / 2 {
+            if peer.tx.cancelled > matching::CANCELLED_MIN + peer.tx.starts.len() / 2 {
                 peer.tx.starts.retain(|&key| self.sends.get(key).is_some());
                 peer.tx.cancelled = 0;
             }
@@ -226,5 +228,26 @@ impl<C: Controller> Endpoint<C> {
         }
         self.settle_send(key);
         Some(Transmit { frame, payload })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Config, PeerOptions, Window};
+
+    #[test]
+    fn keys_of_cancelled_sends_do_not_pile_up() {
+        let mut endpoint = Endpoint::new(Config::default(), Window::default());
+        let peer = endpoint.add_peer(PeerOptions::default());
+        let (queue, data, remote_key) = (Queue::Tagged, None, None);
+        for user in 0..1000 {
+            let request =
+                SendRequest { peer, queue, tag: 7, data, len: 8, delivery: false, remote_key, user };
+            let send = endpoint.post_send(request).expect("a peer");
+            assert!(endpoint.cancel_send(send), "it has not started");
+        }
+        let keys = endpoint.peers.get(peer).map(|peer| peer.tx.starts.len());
+        assert!(keys.is_some_and(|keys| keys < 100), "{keys:?} keys");
     }
 }

@@ -55,7 +55,8 @@ impl Conn {
         if self.paths[at].pto_at.is_some_and(|due| due <= now) {
             let pto = self.paths[at].pto_ns(cx.config, self.peer_delay_ns);
             let path = &mut self.paths[at];
-            // One such grace until something is acknowledged: whoever is always late must not wait for ever.
+            // One such grace until something is acknowledged: an endpoint that is always late must not wait
+            // for ever.
             let had_grace = path.back > path.last_ack;
             let has_grace = path.was_away(now, pto) && !had_grace;
             path.pto_at = has_grace.then(|| now.after_ns(pto));

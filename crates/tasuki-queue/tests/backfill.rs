@@ -174,7 +174,7 @@ fn the_first_job_that_waits_begins_when_it_was_promised() {
         for _ in 0..120 {
             world.step(&mut random, true);
         }
-        // A promise for whoever is first, in an order that stays: so every job begins, also these.
+        // A promise for the job that is first, in an order that stays: so every job begins, also these.
         for _ in 0..120 * 45 {
             world.step(&mut random, false);
             if world.queue.views(false).is_empty() {

@@ -93,7 +93,7 @@ impl Steps {
         }
     }
 
-    /// Groups first, the user last: whoever is not root any more can take nothing else.
+    /// Groups first, the user last: a process that is not root any more can take nothing else.
     fn take_ids(&self) -> nix::Result<()> {
         let Some((groups, gid, uid)) = &self.ids else { return Ok(()) };
         setgroups(groups)?;

@@ -6,9 +6,9 @@ use crate::error::JoinError;
 use crate::part::Part;
 use crate::record::{Message, Name, Record};
 
-/// Which way a message went, as its rank sees it.
+/// The direction of a message, as its rank sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Way {
+pub enum Direction {
     /// The rank sent it.
     Send,
     /// The rank received it.
@@ -18,8 +18,8 @@ pub enum Way {
 /// A message at one of its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Which way it went.
-    pub way: Way,
+    /// Its direction.
+    pub direction: Direction,
     /// The other rank.
     pub peer: u32,
     /// Length.
@@ -56,7 +56,7 @@ pub struct Joined {
 
 /// An event before it is matched.
 struct Draft {
-    way: Way,
+    direction: Direction,
     peer: Option<u32>,
     message: Message,
 }
@@ -112,7 +112,7 @@ fn add_part(
     let mut peers: HashMap<u32, u32> = HashMap::new();
     let mut closed = None;
     for record in &part.records {
-        let (way, message) = match *record {
+        let (direction, message) = match *record {
             Record::Peer { peer, name } => {
                 match names.get(&name) {
                     Some(rank) => peers.insert(peer, *rank),
@@ -125,10 +125,10 @@ fn add_part(
                 closed = Some(compute);
                 continue;
             }
-            Record::Send(message) => (Way::Send, message),
-            Record::Receive(message) => (Way::Receive, message),
+            Record::Send(message) => (Direction::Send, message),
+            Record::Receive(message) => (Direction::Receive, message),
         };
-        drafts.push(Draft { way, peer: peers.get(&message.peer).copied(), message });
+        drafts.push(Draft { direction, peer: peers.get(&message.peer).copied(), message });
     }
     closed
 }
@@ -141,10 +141,10 @@ type Key = (u32, u32, Option<u64>, u64);
 fn matched(drafts: &[Vec<Draft>], left_out: &mut LeftOut) -> Vec<Vec<bool>> {
     let mut keep: Vec<Vec<bool>> = drafts.iter().map(|rank| vec![false; rank.len()]).collect();
     let mut sends: HashMap<Key, VecDeque<usize>> = HashMap::new();
-    for (rank, place, draft, peer) in peers_of(drafts, Way::Send) {
+    for (rank, place, draft, peer) in peers_of(drafts, Direction::Send) {
         sends.entry((rank, peer, draft.message.tag, draft.message.bytes)).or_default().push_back(place);
     }
-    for (rank, place, draft, peer) in peers_of(drafts, Way::Receive) {
+    for (rank, place, draft, peer) in peers_of(drafts, Direction::Receive) {
         let key = (peer, rank, draft.message.tag, draft.message.bytes);
         if let Some(send) = sends.get_mut(&key).and_then(VecDeque::pop_front) {
             keep[peer as usize][send] = true;
@@ -153,20 +153,21 @@ fn matched(drafts: &[Vec<Draft>], left_out: &mut LeftOut) -> Vec<Vec<bool>> {
     }
     for (drafts, keep) in drafts.iter().zip(&keep) {
         for (draft, _) in drafts.iter().zip(keep).filter(|(_, keep)| !**keep) {
-            match draft.way {
-                Way::Send => left_out.sends += 1,
-                Way::Receive => left_out.receives += 1,
+            match draft.direction {
+                Direction::Send => left_out.sends += 1,
+                Direction::Receive => left_out.receives += 1,
             }
         }
     }
     keep
 }
 
-/// All events of one way whose other rank is known: rank, place among the rank's events, event, other rank.
-fn peers_of(drafts: &[Vec<Draft>], way: Way) -> impl Iterator<Item = (u32, usize, &Draft, u32)> {
+/// All events of one direction whose other rank is known: rank, place among the rank's events, event, other
+/// rank.
+fn peers_of(drafts: &[Vec<Draft>], direction: Direction) -> impl Iterator<Item = (u32, usize, &Draft, u32)> {
     let ranks = (0u32..).zip(drafts);
     ranks.flat_map(move |(rank, drafts)| {
-        let all = drafts.iter().enumerate().filter(move |(_, draft)| draft.way == way);
+        let all = drafts.iter().enumerate().filter(move |(_, draft)| draft.direction == direction);
         all.filter_map(move |(place, draft)| Some((rank, place, draft, draft.peer?)))
     })
 }
@@ -175,7 +176,7 @@ fn peers_of(drafts: &[Vec<Draft>], way: Way) -> impl Iterator<Item = (u32, usize
 /// their sending.
 fn lengths(drafts: &[Vec<Draft>], keep: &[Vec<bool>]) -> HashMap<(u32, u32), Vec<u64>> {
     let mut lengths: HashMap<(u32, u32), Vec<u64>> = HashMap::new();
-    for (rank, place, draft, peer) in peers_of(drafts, Way::Send) {
+    for (rank, place, draft, peer) in peers_of(drafts, Direction::Send) {
         if keep[rank as usize][place] {
             lengths.entry((rank, peer)).or_default().push(draft.message.bytes);
         }
@@ -202,16 +203,16 @@ fn events(
         compute += draft.message.compute.min(at.saturating_sub(before));
         before = at;
         let (true, Some(peer)) = (*keep, draft.peer) else { continue };
-        let bytes = match draft.way {
-            Way::Send => draft.message.bytes,
-            Way::Receive => {
+        let bytes = match draft.direction {
+            Direction::Send => draft.message.bytes,
+            Direction::Receive => {
                 let number = received.entry(peer).or_default();
                 *number += 1;
                 lengths[&(peer, rank as u32)][*number - 1]
             }
         };
         let compute = std::mem::take(&mut compute);
-        events.push(Event { way: draft.way, peer, bytes, compute, at: at - first });
+        events.push(Event { direction: draft.direction, peer, bytes, compute, at: at - first });
     }
     (events, compute)
 }

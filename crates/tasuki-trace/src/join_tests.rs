@@ -8,21 +8,21 @@ fn name(rank: u32) -> Name {
 }
 
 /// The part of a rank, which knows ranks 0 to 3 as peers 10 to 13 and closes its endpoint.
-fn part(rank: u32, messages: &[(Way, u32, u64, u64, u64)]) -> Part {
+fn part(rank: u32, messages: &[(Direction, u32, u64, u64, u64)]) -> Part {
     let mut records: Vec<_> = (0..4).map(|peer| Record::Peer { peer: 10 + peer, name: name(peer) }).collect();
-    for (at, (way, peer, tag, bytes, compute)) in (0u64..).zip(messages) {
+    for (at, (direction, peer, tag, bytes, compute)) in (0u64..).zip(messages) {
         let at = 1_000_000 * u64::from(rank + 1) + 10_000 * at;
         let message = Message { peer: 10 + peer, tag: Some(*tag), bytes: *bytes, at, compute: *compute };
-        records.push(match way {
-            Way::Send => Record::Send(message),
-            Way::Receive => Record::Receive(message),
+        records.push(match direction {
+            Direction::Send => Record::Send(message),
+            Direction::Receive => Record::Receive(message),
         });
     }
     records.push(Record::End { at: 9_000_000, compute: 50, one_sided: u64::from(rank) });
     Part { head: Head { rank: Some(rank), name: name(rank) }, records }
 }
 
-use Way::{Receive, Send};
+use Direction::{Receive, Send};
 
 #[test]
 fn messages_that_passed_each_other_stand_in_the_order_of_sending() {
@@ -30,7 +30,10 @@ fn messages_that_passed_each_other_stand_in_the_order_of_sending() {
     let receiver = part(1, &[(Receive, 0, 8, 200, 0), (Receive, 0, 7, 100, 11)]);
     let joined = join(&[receiver, sender]).unwrap();
     let of = |rank: usize| -> Vec<_> {
-        joined.ranks[rank].iter().map(|event| (event.way, event.peer, event.bytes, event.compute)).collect()
+        joined.ranks[rank]
+            .iter()
+            .map(|event| (event.direction, event.peer, event.bytes, event.compute))
+            .collect()
     };
     // What a rank did before its first message was not between two calls that were seen.
     assert_eq!(of(0), [(Send, 1, 100, 0), (Send, 1, 200, 3)]);

@@ -15,6 +15,6 @@ mod record;
 mod text;
 
 pub use error::{JoinError, PartError};
-pub use join::{Event, Joined, LeftOut, Way, join};
+pub use join::{Direction, Event, Joined, LeftOut, join};
 pub use part::{Head, Part};
 pub use record::{Message, Name, Record, SLOT};

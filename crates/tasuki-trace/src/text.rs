@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::join::{Joined, Way};
+use crate::join::{Direction, Joined};
 
 impl Joined {
     /// Writes the trace as `docs/reference/trace-format.md` describes. `of` is what it is a trace of, for
@@ -16,12 +16,12 @@ impl Joined {
         writeln!(out, "# rank event peer bytes compute_us # begin_us")?;
         for (rank, (events, end)) in self.ranks.iter().zip(&self.ends).enumerate() {
             for event in events {
-                let way = match event.way {
-                    Way::Send => "send",
-                    Way::Receive => "recv",
+                let direction = match event.direction {
+                    Direction::Send => "send",
+                    Direction::Receive => "recv",
                 };
                 let (compute, begin) = (micros(event.compute), micros(event.at));
-                writeln!(out, "{rank} {way} {} {} {compute} # {begin}", event.peer, event.bytes)?;
+                writeln!(out, "{rank} {direction} {} {} {compute} # {begin}", event.peer, event.bytes)?;
             }
             writeln!(out, "{rank} end - 0 {}", micros(*end))?;
         }
@@ -40,7 +40,7 @@ impl Joined {
 
     fn sends(&self) -> impl Iterator<Item = u64> {
         let events = self.ranks.iter().flatten();
-        events.filter(|event| event.way == Way::Send).map(|event| event.bytes)
+        events.filter(|event| event.direction == Direction::Send).map(|event| event.bytes)
     }
 }
 
@@ -56,8 +56,8 @@ mod tests {
 
     #[test]
     fn the_text_has_a_header_and_a_line_for_each_event_and_end() {
-        let send = Event { way: Way::Send, peer: 1, bytes: 8, compute: 1_050, at: 0 };
-        let receive = Event { way: Way::Receive, peer: 0, bytes: 8, compute: 0, at: 12_345_678 };
+        let send = Event { direction: Direction::Send, peer: 1, bytes: 8, compute: 1_050, at: 0 };
+        let receive = Event { direction: Direction::Receive, peer: 0, bytes: 8, compute: 0, at: 12_345_678 };
         let joined =
             Joined { ranks: vec![vec![send], vec![receive]], ends: vec![0, 9], left_out: LeftOut::default() };
         let mut text = Vec::new();

@@ -23,7 +23,7 @@ pub(super) fn stacks(
     };
     let mut detected = mpis.detect(&[program.clone().into()], None)?;
     let chosen = choices.iter().map(|choice| mpis.one(choice)).collect::<Result<Vec<_>, _>>()?;
-    // The same library may have two names: a loader finds /lib where a launcher says /usr/lib.
+    // One library may have two names: a loader finds /lib where a launcher says /usr/lib.
     let file = |mpi: &Mpi| mpi.library.canonicalize().unwrap_or_else(|_| mpi.library.clone());
     if !chosen.is_empty() && chosen.iter().all(|mpi| file(mpi) != file(&detected.mpi)) {
         let why = format!("LINPACK: hpcc is linked with {}, which was not asked for", detected.mpi.id());

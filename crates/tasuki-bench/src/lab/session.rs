@@ -19,7 +19,7 @@ pub trait Progress {
 /// A measurement under way.
 #[derive(Clone, Copy)]
 pub struct Session<'a> {
-    /// Who is told how far it has got.
+    /// Is told how far the measurement has got.
     pub progress: &'a dyn Progress,
     /// Set once the measurement is to end. It ends after the current step; what was measured is kept.
     pub interrupted: &'a AtomicBool,

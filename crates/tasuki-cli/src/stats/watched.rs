@@ -6,7 +6,7 @@ use tasuki_stats::Rates;
 
 /// Columns of the table of processes that a watcher needs least, in the order in which a narrow terminal
 /// leaves them out.
-const LEAST_OF_PROCESSES: [&str; 12] = [
+const DISPENSABLE_OF_PROCESSES: [&str; 12] = [
     "ahead",
     "grants",
     "granted, MB/s",
@@ -21,7 +21,7 @@ const LEAST_OF_PROCESSES: [&str; 12] = [
     "messages sent",
 ];
 /// Columns of the table of peers that a watcher needs least, likewise.
-const LEAST_OF_PEERS: [&str; 8] =
+const DISPENSABLE_OF_PEERS: [&str; 8] =
     ["credit", "window", "in flight", "rate MB/s", "packets", "resent", "RTT us", "lost"];
 
 /// Rates of all processes, beside what their pages say now, on a terminal of so many columns; and the number
@@ -29,7 +29,7 @@ const LEAST_OF_PEERS: [&str; 8] =
 pub fn rates(processes: &[Snapshot], rates: &[Rates], width: Option<usize>, all: bool) -> (String, usize) {
     let (mut own, mut peers) = (processes_table(processes), peers_table(processes, Some(rates)));
     let room = if all { None } else { width };
-    let left_out = own.fit(room, &LEAST_OF_PROCESSES) + peers.fit(room, &LEAST_OF_PEERS);
+    let left_out = own.fit(room, &DISPENSABLE_OF_PROCESSES) + peers.fit(room, &DISPENSABLE_OF_PEERS);
     (format!("{}\n\n{}\n", own.text(width), peers.text(width)), left_out)
 }
 

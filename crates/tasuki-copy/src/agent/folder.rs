@@ -33,7 +33,7 @@ const NAMES_MAX: usize = 1000;
 /// A job's folder. Dropping it removes it.
 pub struct JobFolder {
     path: PathBuf,
-    /// Held as long as the job lives: whoever gets the lock knows that the job is gone.
+    /// Held as long as the job lives: a process that gets the lock knows that the job is gone.
     lock: Option<Flock<File>>,
 }
 

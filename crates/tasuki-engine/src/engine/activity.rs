@@ -15,7 +15,7 @@ pub(super) struct Activity {
     pub program: u64,
     /// Rounds of the helper thread.
     pub helper: u64,
-    /// A copy of `program` for those who do not hold the lock.
+    /// A copy of `program` for threads that do not hold the lock.
     pub entries: Arc<AtomicU64>,
     /// When everything was last polled.
     pub polled: Time,

@@ -135,7 +135,7 @@ impl Engine {
         self.activity.enter();
     }
 
-    /// How often the program has made progress, for those who do not hold the lock.
+    /// How often the program has made progress, for threads that do not hold the lock.
     pub fn entries(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.activity.entries)
     }

@@ -314,8 +314,7 @@ impl Engine {
         self.net.prepare_to_sleep();
     }
 
-    /// Sends messages that were held to share a packet, by the helper thread, because the program has stopped
-    /// calling.
+    /// Sends coalesced messages, by the helper thread, because the program has stopped calling.
     pub fn send_abandoned(&mut self) {
         let now = self.now();
         if self.net.abandon_coalesced(now) {

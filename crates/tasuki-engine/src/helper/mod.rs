@@ -91,7 +91,7 @@ fn activity(inner: &Inner) -> Activity {
     }
 }
 
-/// Naps for so long, or until the endpoint is closed, and meanwhile looks after messages that are held.
+/// Naps for so long, or until the endpoint is closed, and meanwhile looks after coalesced messages.
 fn pause(inner: &Inner, watchdog: &mut Watchdog, nap: Duration) {
     let end = Instant::now() + nap;
     loop {

@@ -1,10 +1,10 @@
-//! The watchdog of coalescing: it sends messages that a program holds back to share a packet, and has gone
-//! off with ([`crate::net::coalesce`]).
+//! The watchdog of coalescing: it sends coalesced messages that a program has left behind
+//! ([`crate::net::coalesce`]).
 //!
 //! As long as a program sends series, the helper thread looks at one word of memory again and again. If that
-//! says that messages are held for longer than a program that is there would hold them, it sends them. The
-//! program wakes it once, and until it is awake nothing is held; some milliseconds after the last series it
-//! goes back to sleep.
+//! says that coalesced messages wait for longer than a program that is there would let them, it sends them.
+//! The program wakes it once, and until it is awake nothing is coalesced; some milliseconds after the last
+//! series it goes back to sleep.
 
 use std::time::Duration;
 
@@ -21,9 +21,9 @@ pub(super) struct Watchdog {
     /// Time between two looks, and looks since it was changed.
     every: Duration,
     calm: u32,
-    /// Since when messages were held, at the last look.
+    /// Since when coalesced messages had waited, at the last look.
     since: Time,
-    /// For so long nothing has been held.
+    /// For so long nothing has been coalesced.
     idle: Duration,
     /// More threads want to run than there are processors: the watchdog would come late, and take time from
     /// those that work.
@@ -33,9 +33,9 @@ pub(super) struct Watchdog {
 /// What a look has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
-    /// Nothing is held, or nothing old.
+    /// No coalesced message waits, or no old one.
     Calm,
-    /// Messages are held for too long.
+    /// Coalesced messages have waited for too long.
     Old,
     /// There are no series any more.
     Over,
@@ -58,7 +58,7 @@ impl Watchdog {
         if self.on { nap.min(self.every) } else { nap }
     }
 
-    /// The program would hold messages if the processors were not oversubscribed, as far as is known.
+    /// The program would coalesce messages if the processors were not oversubscribed, as far as is known.
     pub fn is_kept_off(&self, coalesce_watch: &CoalesceWatch) -> bool {
         self.oversubscribed && coalesce_watch.is_wanted()
     }
@@ -71,7 +71,7 @@ impl Watchdog {
             true if self.oversubscribed => self.leave(coalesce_watch),
             true => match self.look(coalesce_watch.since(), now) {
                 Seen::Calm => {}
-                Seen::Old => send_held(lock),
+                Seen::Old => send_coalesced(lock),
                 Seen::Over => self.leave(coalesce_watch),
             },
         }
@@ -86,18 +86,18 @@ impl Watchdog {
         coalesce_watch.set_watched(true);
     }
 
-    /// Looks no more. Messages that are held from now on, by a program that has not noticed yet, leave when
-    /// the helper steps in for another reason.
+    /// Looks no more. Messages that are coalesced from now on, by a program that has not noticed yet, leave
+    /// when the helper steps in for another reason.
     pub fn leave(&mut self, coalesce_watch: &CoalesceWatch) {
         if std::mem::take(&mut self.on) {
             coalesce_watch.set_watched(false);
         }
     }
 
-    fn look(&mut self, (since, holds): (Time, bool), now: Time) -> Seen {
+    fn look(&mut self, (since, coalesced): (Time, bool), now: Time) -> Seen {
         let same = std::mem::replace(&mut self.since, since) == since;
-        self.idle = if same && !holds { self.idle + self.every } else { Duration::ZERO };
-        if holds && now.since_ns(since) > watchdog::OLD_NS {
+        self.idle = if same && !coalesced { self.idle + self.every } else { Duration::ZERO };
+        if coalesced && now.since_ns(since) > watchdog::OLD_NS {
             (self.every, self.calm) = (watchdog::EVERY, 0);
             return Seen::Old;
         }
@@ -109,9 +109,9 @@ impl Watchdog {
     }
 }
 
-/// Sends the messages that are held, unless the program holds the lock and so is there to do it.
+/// Sends the coalesced messages, unless the program holds the lock and so is there to do it.
 #[cold]
-fn send_held(lock: &BiasedLock<Engine>) {
+fn send_coalesced(lock: &BiasedLock<Engine>) {
     if let Some(mut engine) = lock.visit() {
         engine.send_abandoned();
     }
@@ -122,16 +122,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_held_for_long_are_old() {
+    fn messages_coalesced_for_long_are_old() {
         let mut watchdog = Watchdog::new();
         let since = Time(1_000_000);
-        for (later, holds, seen) in [
+        for (later, coalesced, seen) in [
             (0, true, Seen::Calm),
             (watchdog::OLD_NS, true, Seen::Calm),
             (watchdog::OLD_NS + 1, true, Seen::Old),
             (watchdog::OLD_NS + 1, false, Seen::Calm),
         ] {
-            assert_eq!(watchdog.look((since, holds), Time(since.0 + later)), seen, "{later} {holds}");
+            assert_eq!(watchdog.look((since, coalesced), Time(since.0 + later)), seen, "{later} {coalesced}");
         }
     }
 

@@ -173,7 +173,7 @@ impl Liveness {
     }
 
     /// Peers that have never answered, for as long as that may take. Silence of a peer that has answered
-    /// before proves nothing; nobody has ever met these, and whoever waits for them would wait for ever.
+    /// before proves nothing; these were never met, and a program that waits for them would wait for ever.
     /// Counted in rounds, so that the time for which this process is stopped does not count.
     pub fn never_met(&self, net: &mut Net, peers: &Peers) -> Vec<Verdict> {
         let Some(rounds) = self.greeting_rounds else { return Vec::new() };

@@ -51,7 +51,7 @@ pub(crate) struct Net {
     targets: Targets,
     udp_polls: UdpPolls,
     coalescer: Coalescer,
-    /// What the helper thread knows of messages that are held back by the coalescer.
+    /// What the helper thread knows of messages that wait in the coalescer.
     coalesce_watch: Arc<CoalesceWatch>,
     /// Where a packet is written that is not written in the queue of its socket.
     packet: Box<[u8]>,

@@ -70,7 +70,7 @@ impl Net {
         if coalesce {
             self.proto.coalesce(conn, start, bytes);
             messages.completions_mut().push_sent(args.report, args.context, args.peer, args.tag.is_some());
-            self.hold(len, args.more, messages, peers, now);
+            self.add_coalesced(len, args.more, messages, peers, now);
             return Sent::Done;
         }
         let transmit = self.proto.send_inline(now, conn, start, bytes, &mut self.packet);
@@ -117,11 +117,18 @@ impl Net {
     }
 
     /// A message of `len` bytes was put where others wait.
-    fn hold(&mut self, len: usize, more: bool, messages: &mut Messages, peers: &mut Peers, now: Time) {
-        if !self.coalescer.holds() {
+    fn add_coalesced(
+        &mut self,
+        len: usize,
+        more: bool,
+        messages: &mut Messages,
+        peers: &mut Peers,
+        now: Time,
+    ) {
+        if !self.coalescer.has_messages() {
             self.coalesce_watch.begin(now);
         }
-        if self.coalescer.hold(len, more, now) {
+        if self.coalescer.add(len, more, now) {
             self.send_coalesced(messages, peers, now);
         }
     }
@@ -129,7 +136,7 @@ impl Net {
     /// Sends the messages that wait for others, if there are any.
     #[cold]
     fn send_coalesced(&mut self, messages: &mut Messages, peers: &mut Peers, now: Time) {
-        if self.coalescer.holds() {
+        if self.coalescer.has_messages() {
             self.transmit(messages, peers, now);
         }
     }
@@ -137,11 +144,11 @@ impl Net {
     /// Notes that the program has stopped calling while messages wait to share a packet. True if there were
     /// any; they must be transmitted now.
     pub fn abandon_coalesced(&mut self, now: Time) -> bool {
-        let holds = self.coalescer.holds();
-        if holds {
+        let left_behind = self.coalescer.has_messages();
+        if left_behind {
             self.coalescer.abandon(now);
         }
-        holds
+        left_behind
     }
 
     /// The program sends a series that is so long that it matters when it polls next.
@@ -163,7 +170,7 @@ impl Net {
 impl Net {
     /// Sends the packets that the packet layer has, up to [`sockets::PACKETS_MAX`]. True if there was one.
     pub fn transmit(&mut self, messages: &mut Messages, peers: &mut Peers, now: Time) -> bool {
-        if self.coalescer.holds() {
+        if self.coalescer.has_messages() {
             self.coalescer.release();
             self.coalesce_watch.end();
         }

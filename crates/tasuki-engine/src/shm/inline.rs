@@ -52,7 +52,7 @@ impl From<Received> for Completion {
 pub(crate) enum First {
     /// There was none.
     Nothing,
-    /// A message for a waiting receive was handed over. True: whoever it was given to takes more.
+    /// A message for a waiting receive was handed over. True: its recipient takes more.
     Given(bool),
     /// Something else, which has been taken in.
     Taken,

@@ -8,8 +8,8 @@
 //! (each in a session or a container of its own) a yield is for the own group alone: Linux 6.18 lets the
 //! yielding thread go on, for hundreds of milliseconds, while the rank that it waits for has no processor. So
 //! a rank that has been given nothing for some time, whose yields are not taken up, and that knows of an
-//! oversubscription, takes naps. A nap gives the processor to whoever wants it. Decision 10 of `docs/adr` has
-//! the measurements.
+//! oversubscription, takes naps. A nap gives the processor to any thread that wants it. Decision 10 of
+//! `docs/adr` has the measurements.
 
 use std::time::Duration;
 

@@ -1,19 +1,19 @@
-//! System calls to send that a burst of short messages costs.
+//! System calls to send that a series of short messages costs.
 
 use std::time::{Duration, Instant};
 
 use crate::calls;
 use crate::pair::{Pair, Route};
 
-/// Messages of a burst.
+/// Messages of a series.
 const SERIES: usize = 64;
-/// Calls for a burst of which the program says nothing: the first three messages leave at once, the others in
-/// four packets; one call may be an acknowledgement's.
+/// Calls for a series of which the program says nothing: the first three messages leave at once, the others
+/// in four packets; one call may be an acknowledgement's.
 const CALLS: u64 = 8;
-/// Calls for a burst of which the program says of each message but the last that more follow: four packets,
+/// Calls for a series of which the program says of each message but the last that more follow: four packets,
 /// the fewest that 64 messages fit into (16 each); one call may be an acknowledgement's.
 const CALLS_ANNOUNCED: u64 = 5;
-/// The burst that counts must not be interrupted, and the helper thread must be awake.
+/// The series that counts must not be interrupted, and the helper thread must be awake.
 const LIMIT: Duration = Duration::from_secs(20);
 
 #[test]
@@ -26,7 +26,7 @@ fn messages_that_the_program_announces_share_packets_from_the_first_one_on() {
     fewest_calls(true, CALLS_ANNOUNCED);
 }
 
-/// Sends bursts until one costs at most `most` calls.
+/// Sends series until one costs at most `most` calls.
 fn fewest_calls(announce: bool, most: u64) {
     for route in [Route::Udp, Route::Raw] {
         let Some(mut pair) = Pair::new(route) else { continue };
@@ -47,7 +47,7 @@ fn fewest_calls(announce: bool, most: u64) {
     }
 }
 
-/// Calls for one burst, and the poll after it.
+/// Calls for one series, and the poll after it.
 fn calls_for_series(pair: &mut Pair, announce: bool) -> u64 {
     let mut from: Vec<[u8; 8]> = (0..SERIES as u64).map(u64::to_ne_bytes).collect();
     let mut into = vec![[0; 8]; SERIES];

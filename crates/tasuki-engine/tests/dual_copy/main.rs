@@ -165,13 +165,13 @@ fn where_writing_is_forbidden_the_receiver_reads() {
 
 /// Has the other process begin to write a part of a message, and not go on. The receive, unless it cannot be
 /// done here.
-fn held_up() -> Option<(Other, Node, u64)> {
+fn writing_sender() -> Option<(Other, Node, u64)> {
     let (mut other, mut node) = sender::start("held");
     let start = Instant::now();
     while node.can_share() {
         let recv = node.recv(LONG);
         other.tell(&format!("send {} false {LONG}", node.numbers(1)));
-        // Either it is held up, or this end was faster.
+        // Either the sender stands still in its write, or this end was faster.
         let word = other.hear_with(|| node.turn());
         if word == "held" {
             return Some((other, node, recv));
@@ -186,7 +186,7 @@ fn held_up() -> Option<(Other, Node, u64)> {
 /// then it fails.
 #[test]
 fn a_sender_that_dies_while_it_writes_ends_the_receive() {
-    let Some((other, mut node, recv)) = held_up() else { return };
+    let Some((other, mut node, recv)) = writing_sender() else { return };
     let (mut second, address) = Other::start("helper", "free");
     let peer = node.endpoint.add_peer(&address);
     second.tell(&node.address());
@@ -209,7 +209,7 @@ fn a_sender_that_dies_while_it_writes_ends_the_receive() {
 /// An endpoint that closes while another process writes into its program's memory waits for the end of that.
 #[test]
 fn closing_waits_for_senders_that_write() {
-    let Some((other, node, _)) = held_up() else { return };
+    let Some((other, node, _)) = writing_sender() else { return };
     let closed = Arc::new(AtomicBool::new(false));
     let said = Arc::clone(&closed);
     let closing = std::thread::spawn(move || {

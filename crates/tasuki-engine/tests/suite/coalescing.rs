@@ -11,7 +11,7 @@ use crate::node::{Lane, options};
 /// A wait that takes longer has failed.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Most messages of a burst.
+/// Most messages of a series.
 const MOST: usize = 100;
 
 struct Pair {
@@ -66,13 +66,13 @@ impl Pair {
             let (source, tag, ignore, multi) = (None, Some(0), u64::MAX, None);
             let (report, context) = (Report::Completion, into.as_ptr() as u64);
             let args = RecvArgs { source, tag, ignore, buffers: &buffers, multi, report, context };
-            // SAFETY: the buffer outlives the receive: whoever does not get all messages panics, with the
+            // SAFETY: the buffer outlives the receive: a test that does not get all messages panics with the
             // pair alive.
             unsafe { self.to.recv(&args) }.unwrap();
         }
     }
 
-    /// A burst; then `between`, for as long as not all has come, and the receiver's looks.
+    /// A series; then `between`, for as long as not all has come, and the receiver's looks.
     fn send_series(&mut self, count: usize, between: impl Fn(&Endpoint)) {
         let first = self.sent;
         self.expect(count);
@@ -97,8 +97,8 @@ impl Pair {
     }
 }
 
-/// Bursts after which the program looks at once, so that messages are held; and then one with which it goes
-/// off, and does not call until all of it has come, by whatever means.
+/// Series after which the program looks at once, so that messages are coalesced; and then one with which it
+/// goes off, and does not call until all of it has come, by whatever means.
 fn leaves(mut pair: Pair) {
     let mut random = Random::new(u64::from(std::process::id()));
     for _ in 0..300 {
@@ -118,7 +118,7 @@ fn what_a_program_leaves_behind_arrives_though_it_never_calls_again() {
 }
 
 #[test]
-fn what_is_held_arrives_when_the_program_closes() {
+fn what_is_coalesced_arrives_when_the_program_closes() {
     for round in 0..20 {
         let mut pair = Pair::new();
         for _ in 0..20 {

@@ -16,7 +16,8 @@ fn who_waits_for_a_peer_that_never_answers_is_told() {
     address.port = mute.local_addr().unwrap().port();
     let peer = nodes[0].endpoint.add_peer(&address);
     nodes[0].peers.push(peer);
-    // A short send is done once its bytes are copied; whoever waits for the answer must not wait for ever.
+    // A short send is done once its bytes are copied; a program that waits for the answer must not wait for
+    // ever.
     nodes[0].send(1, Some(1), b"hello");
     let answer = nodes[0].recv(Some(1), Some(2), 0, 8);
     let failed = |done: &Completion| matches!(done, Completion::Error { context, .. } if *context == answer);

@@ -1,4 +1,4 @@
-//! A packet's way through the chains of nftables, and the rule that drops it.
+//! The path of a packet through the chains of nftables, and the rule that drops it.
 
 use super::{
     Chain, Place, Ruleset,

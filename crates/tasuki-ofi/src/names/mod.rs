@@ -3,8 +3,8 @@
 //! An endpoint's address holds a secret that is drawn when the endpoint opens, so that no host and port can
 //! tell it. A *location*, an IP address and a TCP port in the form of an [`Address`], stands for an endpoint
 //! whose address is not known yet. An endpoint that is opened with a location as its source listens there and
-//! tells its address to whoever connects; a location that is inserted into an address vector is replaced by
-//! what its listener tells.
+//! tells its address to every process that connects; a location that is inserted into an address vector is
+//! replaced by what its listener tells.
 
 mod resolve;
 mod service;

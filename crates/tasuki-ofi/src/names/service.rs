@@ -1,7 +1,7 @@
 //! The listener that tells an endpoint's address, and the question to it. The listener sends the bytes of the
-//! address to whoever connects, and closes. An address contains the secret by which the endpoint accepts
-//! packets: an endpoint that is opened with a service is open to everybody who can connect there. Others
-//! never listen.
+//! address to every process that connects, and closes. An address contains the secret by which the endpoint
+//! accepts packets: an endpoint that is opened with a service is open to everybody who can connect there.
+//! Others never listen.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};

@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
-use super::cq::deadline;
+use super::deadline::Deadline;
 use super::refs;
 use super::shared::DomainShared;
 use crate::abi::*;
 use crate::counter::{Counter, DONE, FAILED};
 use crate::ep::EpShared;
 use crate::guard::{self, Errno, Ret};
-use crate::members::SLICE;
 
 /// A counter.
 #[repr(C)]
@@ -108,7 +106,7 @@ unsafe extern "C" fn wait(cntr: *mut FidCntr, threshold: u64, timeout_ms: i32) -
         // SAFETY: only counters have this table.
         let counter = unsafe { shared(cntr) }?;
         let failed = counter.of(FAILED).load(Ordering::Acquire);
-        let deadline = deadline(timeout_ms);
+        let deadline = Deadline::after_ms(timeout_ms);
         loop {
             counter.members.progress(None);
             if counter.of(DONE).load(Ordering::Acquire) >= threshold {
@@ -117,10 +115,7 @@ unsafe extern "C" fn wait(cntr: *mut FidCntr, threshold: u64, timeout_ms: i32) -
             if counter.of(FAILED).load(Ordering::Acquire) != failed {
                 return Err(Errno(FI_EAVAIL));
             }
-            let left = deadline.map_or(SLICE, |at| at.saturating_duration_since(Instant::now()));
-            if left.is_zero() {
-                return Err(Errno(FI_ETIMEDOUT));
-            }
+            let left = deadline.left().ok_or(Errno(FI_ETIMEDOUT))?;
             counter.members.wait(left);
         }
     })

@@ -2,14 +2,14 @@
 
 use std::ffi::CStr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
+use super::deadline::Deadline;
 use super::refs;
 use super::shared::DomainShared;
 use crate::abi::*;
 use crate::ep::EpShared;
 use crate::guard::{self, Errno, Ret};
-use crate::members::{Members, SLICE};
+use crate::members::Members;
 use crate::queue::Queue;
 use crate::recorder::Recorder;
 
@@ -146,19 +146,14 @@ unsafe extern "C" fn sreadfrom<const RECORDS: bool>(
     guard::size(|| {
         // SAFETY: only completion queues have this table.
         let cq = unsafe { guard::object::<Cq, _>(cq) }?;
-        let deadline = deadline(timeout_ms);
+        let deadline = Deadline::after_ms(timeout_ms);
         loop {
             // SAFETY: the caller has room for `count` entries.
             let result = unsafe { look::<RECORDS>(cq, buf, count, sources) };
-            let left = match deadline {
-                _ if result != Err(Errno(FI_EAGAIN)) => return result,
-                _ if cq.shared.take_signal() => return result,
-                None => SLICE,
-                Some(deadline) => deadline.saturating_duration_since(Instant::now()),
-            };
-            if left.is_zero() {
+            if result != Err(Errno(FI_EAGAIN)) || cq.shared.take_signal() {
                 return result;
             }
+            let Some(left) = deadline.left() else { return result };
             cq.shared.members.wait(left);
         }
     })
@@ -176,12 +171,6 @@ unsafe fn look<const RECORDS: bool>(cq: &Cq, buf: Ptr, count: usize, sources: *m
         // SAFETY: by the contract.
         false => unsafe { cq.shared.read(buf.cast(), count, sources) },
     }
-}
-
-/// When a wait of so many milliseconds ends; negative: never.
-pub fn deadline(timeout_ms: i32) -> Option<Instant> {
-    let timeout = Duration::from_millis(u64::try_from(timeout_ms).ok()?);
-    Some(Instant::now() + timeout)
 }
 
 unsafe extern "C" fn signal(cq: *mut FidCq) -> i32 {

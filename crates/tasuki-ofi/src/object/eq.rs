@@ -3,14 +3,13 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Instant;
 
-use super::cq::{deadline, describe};
+use super::cq::describe;
+use super::deadline::Deadline;
 use super::refs;
 use super::shared::FabricShared;
 use crate::abi::*;
 use crate::guard::{self, Errno, Ret, lock};
-use crate::members::SLICE;
 
 #[derive(Default)]
 struct Events {
@@ -83,13 +82,10 @@ unsafe extern "C" fn sread(
         if event.is_null() || (buf.is_null() && len > 0) {
             return Err(Errno(FI_EINVAL));
         }
-        let deadline = deadline(timeout_ms);
+        let deadline = Deadline::after_ms(timeout_ms);
         let mut waiting = lock(&eq.events.waiting);
         while waiting.is_empty() {
-            let left = deadline.map_or(SLICE, |at| at.saturating_duration_since(Instant::now()));
-            if left.is_zero() {
-                return Err(Errno(FI_EAGAIN));
-            }
+            let left = deadline.left().ok_or(Errno(FI_EAGAIN))?;
             let (guard, _) = eq
                 .events
                 .written

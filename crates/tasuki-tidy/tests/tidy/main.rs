@@ -66,6 +66,7 @@ laws! {
     the_command_leaves_its_work_to_libraries: laws::sizes::COMMAND_SIZE, laws::sizes::command_size;
     lines_are_not_too_wide: laws::sizes::WIDTH, laws::sizes::width;
     records_of_choices_have_their_four_parts: laws::records::LAW, laws::records::check;
+    entries_of_the_changelog_are_a_line_each: laws::changelog::LAW, laws::changelog::check;
     what_breaks_on_purpose_is_in_no_build_that_ships: laws::hooks::LAW, laws::hooks::check;
     names_that_were_given_up_do_not_come_back: laws::words::LAW, laws::words::check;
     comments_can_be_understood_alone: laws::comments::LAW, laws::comments::check;

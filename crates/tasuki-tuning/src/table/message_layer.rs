@@ -231,5 +231,11 @@ tuning! {
         STARTS_PER_BULK: u32 = 16, "starts";
         why "Short messages go first, but a stream of them must not stop a long message for ever.";
         measure "4294967295", test "-p tasuki-msg --test suite";
+
+        /// Keys of cancelled sends that may stay in the queue of a peer's sends, besides half of the queue.
+        CANCELLED_MIN: usize = 16, "sends";
+        why "To remove them goes through the whole queue, which cancelled sends must have paid for; and \
+             they must not pile up in a program that cancels all that it posts.";
+        measure "1000000", test "-p tasuki-msg --lib keys_of_cancelled_sends_do_not_pile_up";
     }
 }

@@ -9,26 +9,26 @@ tuning! {
         why "A short piece costs less in packets than two more calls to the kernel.";
         measure "16384", two_hosts "--offloads --pair pingpong:8k,16k --pair stream:8k,16k --all \
                                      allreduce:8k";
-        adr 12;
+        adr 18;
 
         /// PUSH_MIN where the NIC does not cut TCP segments itself (tx-tcp-segmentation).
         PUSH_MIN_ALONE: u64 = 12 << 10, "bytes";
         why "There the kernel takes each segment through all of its layers, as it does a packet.";
         measure "6144", two_hosts "--pair pingpong:8k,16k --pair stream:8k,16k --all allreduce:8k";
-        adr 12;
+        adr 18;
 
         /// Messages up to this length go whole without a grant, if credit allows; longer ones are asked for.
         WHOLE_MAX: u64 = 256 << 10, "bytes";
         why "To ask for bytes takes a round trip in which nothing is sent. TCP itself bounds what is under \
              way in the network, so that a switch's queue need not hold as much from every sender.";
         measure "16384", two_hosts "--pair pingpong:64k,256k --pair stream:64k,256k --all alltoall:64k";
-        adr 12;
+        adr 18;
 
         /// Bytes that are kept before it is known where they belong.
         AHEAD_ROOM: usize = 64 << 10, "bytes";
         why "What comes before its receive is copied twice, in portions that stay in the processor's cache.";
         measure "8192", two_hosts "--pair stream:16k,64k --all barrier";
-        adr 12;
+        adr 18;
 
         /// For so long after something has come by a stream the next message may begin in it (for half as
         /// long after something was sent); otherwise its beginning goes in a packet, which is found sooner.
@@ -36,58 +36,58 @@ tuning! {
         why "Within it the receiver looks at the stream each time that it looks at all sockets, which costs \
              a call to the kernel.";
         measure "0", two_hosts "--pair pingpong:16k,64k --pair stream:16k,64k --all barrier";
-        adr 12;
+        adr 18;
 
         /// Longer messages begin in a packet: the receiver knows where the bytes belong when they come.
         STARTS_MAX: u64 = 32 << 10, "bytes";
         why "A packet costs one call more at either side, which matters less for a longer message.";
         measure "262144", two_hosts "--pair pingpong:64k --pair stream:64k --all barrier";
-        adr 12;
+        adr 18;
 
         /// For so long after something has come by a stream every poll looks at it.
         BUSY_NS: u64 = 200_000, "ns";
         why "An answer is often under way. Some MPIs yield the processor after each poll, so that eight \
              polls take microseconds.";
         measure "0", two_hosts "--pair pingpong:16k,64k --all barrier";
-        adr 12;
+        adr 18;
 
         /// Streams by which nothing is expected are looked at so often, in case that a beginning was late.
         LOOK_EVERY_NS: u64 = 1_000_000, "ns";
         why "A message that begins in a stream is late by more than half of HOT_NS only if TCP had to send \
              it again, which takes longer than this.";
         measure "200000000", test "-p tasuki-engine --test suite streams";
-        adr 12;
+        adr 18;
 
         /// LOOK_EVERY_NS for each stream of an endpoint, so that many streams take no more time than one.
         LOOK_PAUSE_NS: u64 = 50_000, "ns";
         why "To look at a stream takes about 0.2 us: 0.4 % of the time.";
         measure "0", test "-p tasuki-engine --test suite streams";
-        adr 12;
+        adr 18;
 
         /// Records that are handed to the kernel in one call.
         RECORDS_MAX: usize = 16, "records";
         why "A call costs as much as a few records of the shortest kind; more would only wait in it.";
         measure "1", two_hosts "--pair stream:8k,16k --all barrier";
-        adr 12;
+        adr 18;
 
         /// Pieces of memory that are handed to the kernel in one call.
         PIECES_MAX: usize = 512, "pieces";
         why "The kernel takes no more than 1,024 (UIO_MAXIOV).";
         measure "2", test "-p tasuki-engine --test suite streams";
-        adr 12;
+        adr 18;
 
         /// Bytes that were asked for travel in records of at most this length.
         PULLED_MAX: u64 = 1 << 20, "bytes";
         why "Pieces of other messages pass between two such records.";
         measure "65536", two_hosts "--pair stream:1M,4M --all barrier";
-        adr 12;
+        adr 18;
 
         /// Bytes that are read beyond a record, or before its head is known.
         AHEAD_MAX: usize = 2048, "bytes";
         why "They are copied once more; what comes behind them is read straight to where it belongs. It is \
              enough for the beginning of a message with its first bytes, and the head of the next piece.";
         measure "16384", two_hosts "--pair pingpong:8k,16k --pair stream:8k,16k --all barrier";
-        adr 12;
+        adr 18;
 
         /// Bytes that a stream moves in one direction before anything else gets its turn.
         TURN_MAX: usize = 4 << 20, "bytes";
@@ -157,16 +157,14 @@ tuning! {
         FREQUENT: u32 = 16, "messages";
         why "To open a stream costs some hundred microseconds, which a few dozen messages make good.";
         measure "1000000000", two_hosts "--pair pingpong:16k,64k --all allreduce:64k";
-        adr 12;
+        adr 18;
 
         /// After so many messages their counts are halved.
         REMEMBERED: u32 = 256, "messages";
         why "What a shaper has saved passes fast, and a program's first messages are slow; both are \
-      \
-             \
-                    forgotten.";
+             forgotten.";
         measure "1000000000", two_hosts "--pair pingpong:16k,64k --all allreduce:64k";
-        adr 12;
+        adr 18;
 
         /// If a socket has received fewer packets than this between two judgements, they say nothing.
         PACKETS_MIN: u64 = 2_000, "packets";
@@ -176,7 +174,7 @@ tuning! {
 
         /// Packets that are shorter than this on average are not those of long messages.
         PACKET_BYTES_MIN: u64 = 1_000, "bytes";
-        why "A stream carries messages from LENGTH_MIN on, whose packets are as long as the MTU.";
+        why "A stream carries messages from PUSH_MIN on, whose packets are as long as the MTU.";
         measure "0", test "-p tasuki-engine --lib stream::choose";
         adr 12;
 

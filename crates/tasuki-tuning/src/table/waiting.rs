@@ -235,7 +235,7 @@ tuning! {
         EVERY: Duration = Duration::from_micros(100), "ns";
         why "A message that a program leaves behind is so late. If all processors are busy, each look takes \
              one from a rank for some 20 us.";
-        gain "Bursts of 10 messages, each followed by an answer, took 29 us without coalescing; with looks \
+        gain "Series of 10 messages, each followed by an answer, took 29 us without coalescing; with looks \
               every 50 us 31 to 36 us, every 100 us 28 to 30, every 200 us 23 to 26, every 400 us 24 to 27, \
               every millisecond 22 to 24 (decision 11, first version)";
         measure "1000000", two_hosts "--pair stream:8 --pair pingpong:8 --all barrier";
@@ -244,7 +244,7 @@ tuning! {
         /// Longest time between two looks, for a program that has not left anything behind for long.
         SELDOM: Duration = Duration::from_micros(800), "ns";
         why "Looks that find nothing only take time.";
-        gain "Bursts of 10 messages took 21 to 23 us with looks that become rare, 28 to 30 with one every \
+        gain "Series of 10 messages took 21 to 23 us with looks that become rare, 28 to 30 with one every \
               100 us (decision 11, first version)";
         measure "100000", two_hosts "--pair stream:8 --pair pingpong:8 --all barrier";
         adr 11;
@@ -255,9 +255,9 @@ tuning! {
         measure "1", two_hosts "--pair stream:8 --pair pingpong:8 --all barrier";
         adr 11;
 
-        /// Time without bursts after which the watchdog stops looking.
+        /// Time without series after which the watchdog stops looking.
         IDLE: Duration = Duration::from_millis(5), "ns";
-        why "Programs often send the next burst soon; a wake-up of the watchdog costs a system call.";
+        why "Programs often send the next series soon; a wake-up of the watchdog costs a system call.";
         measure "100000", two_hosts "--pair stream:8 --all barrier";
         adr 11;
 

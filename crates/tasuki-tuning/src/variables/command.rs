@@ -1,6 +1,6 @@
 //! What the `tasuki` command reads.
 
-use super::{Reader, Values, Variable};
+use super::variable::{Reader, Values, Variable};
 
 const READERS: &[Reader] = &[Reader::Command];
 

@@ -1,6 +1,6 @@
 //! What every endpoint reads.
 
-use super::{Reader, Values, Variable};
+use super::variable::{Reader, Values, Variable};
 
 const READERS: &[Reader] = &[Reader::Endpoints];
 const SWITCH: Values = Values::Choice(&["0", "1"]);
@@ -109,9 +109,9 @@ pub const BULK: Variable = Variable {
     name: "TASUKI_BULK",
     default: "auto",
     values: Values::Choice(&["auto", "frames", "streams", "length"]),
-    meaning: "How long messages between hosts travel. frames: in packets over all rails; streams: from 48 \
-              KiB on by TCP over one rail; length: from 64 KiB on in datagrams without headers over one \
-              rail; auto: by TCP where packets come fast and one by one, else in packets.",
+    meaning: "How long messages between hosts travel. frames: in packets over all rails; streams: from 6 \
+              or 12 KiB on by TCP over one rail; length: from 64 KiB on in datagrams without headers over \
+              one rail; auto: by TCP where packets come fast and one by one, else in packets.",
     readers: READERS,
 };
 

@@ -1,6 +1,6 @@
 //! What the libfabric provider reads.
 
-use super::{Reader, Values, Variable};
+use super::variable::{Reader, Values, Variable};
 
 const READERS: &[Reader] = &[Reader::Provider];
 

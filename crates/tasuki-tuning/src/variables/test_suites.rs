@@ -1,6 +1,6 @@
 //! What the tests read.
 
-use super::{Reader, Values, Variable};
+use super::variable::{Reader, Values, Variable};
 
 const fn test(name: &'static str, default: &'static str, values: Values, meaning: &'static str) -> Variable {
     Variable { name, default, values, meaning, readers: &[Reader::Tests] }

@@ -14,6 +14,7 @@ fn heading(reader: Reader) -> &'static str {
         Reader::Endpoints => "## Programs that send messages",
         Reader::Provider => "## The libfabric provider",
         Reader::Command => "## The `tasuki` command",
+        Reader::Ranks => "## Ranks of submitted jobs",
         Reader::Tests => "## Tests",
     }
 }

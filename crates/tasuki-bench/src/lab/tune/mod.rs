@@ -36,7 +36,7 @@ pub struct TuneOptions {
     pub levels: Vec<usize>,
     /// Levels that take turns.
     pub pairs: Vec<[usize; 2]>,
-    /// Whose timer keeps interrupts apart.
+    /// The timer that keeps interrupts apart: the NIC's or the kernel's.
     pub timer: Timer,
     /// The longest delay, fixed and of the controller, microseconds.
     pub most_us: u32,

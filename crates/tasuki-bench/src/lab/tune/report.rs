@@ -197,7 +197,7 @@ fn middle(values: &[f64]) -> f64 {
 pub struct TuneReport {
     /// What it was measured on.
     pub machine: Machine,
-    /// Whose timer keeps interrupts apart.
+    /// The timer that kept interrupts apart: the NIC's or the kernel's.
     pub timer: Timer,
     /// Levels, and pairs of levels in turn.
     pub(super) rows: Vec<Row>,

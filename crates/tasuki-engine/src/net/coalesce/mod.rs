@@ -2,15 +2,15 @@
 //! share a packet.
 //!
 //! Every packet costs a system call, which is most of what a short message costs. But a message that waits
-//! must not wait for long, and a program that has sent may go and compute. So messages are held only in a
-//! series, of which the first ones have left at once. What is held leaves when it fills a packet, when the
-//! program polls or does anything else that sends, when the series has become as long as the one before, or
-//! when the helper thread comes ([`crate::helper::watchdog`]). A program that had to be helped is not trusted
-//! with held messages for a while: for a moment if it may only have lost its processor, and each time for
-//! twice as long as the time before if it goes on to leave messages behind.
+//! must not wait for long, and a program that has sent may go and compute. So messages are coalesced only in
+//! a series, of which the first ones have left at once. What is coalesced leaves when it fills a packet, when
+//! the program polls or does anything else that sends, when the series has become as long as the one before,
+//! or when the helper thread comes ([`crate::helper::watchdog`]). A program that had to be helped is not
+//! trusted with coalescing for a while: for a moment if it may only have lost its processor, and each time
+//! for twice as long as the time before if it goes on to leave messages behind.
 //!
 //! A program that says itself that more messages follow (`FI_MORE` of libfabric) is believed: its messages
-//! are held from the first one on, up to the one that it does not say it of.
+//! are coalesced from the first one on, up to the one that it does not say it of.
 //!
 //! Decision 11 of `docs/adr` has the measurements.
 
@@ -22,22 +22,22 @@ use crate::api::Peer;
 /// When a message leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Departure {
-    /// At once; nothing is held.
+    /// At once; nothing is coalesced.
     Now,
-    /// At once, behind what is held.
+    /// At once, behind what is coalesced.
     AfterCoalesced,
     /// With those that follow. Only for callers that make sure that it leaves.
     Coalesced,
 }
 
-/// The current series, and what is held of it.
+/// The current series, and what is coalesced of it.
 pub(crate) struct Coalescer {
     peer: Peer,
     /// How often the program had polled when the series began.
     polls: (u64, u32),
     /// Messages so far.
     count: u32,
-    /// The series is so long, or holds messages, that it matters when the program polls next.
+    /// The series is so long, or has coalesced messages, that it matters when the program polls next.
     coalescing: bool,
     /// Messages of the last series. This series likely has as many; what the program does after them is
     /// unknown.
@@ -46,15 +46,15 @@ pub(crate) struct Coalescer {
     last: Time,
     /// The program has said of the last message that more follow.
     announced: bool,
-    /// Messages that are held, their bytes with heads, and since when.
+    /// Coalesced messages, their bytes with heads, and since when they wait.
     coalesced: u32,
     bytes: usize,
     since: Time,
-    /// Nothing is held before this time.
+    /// Nothing is coalesced before this time.
     distrusted_until: Time,
-    /// How long nothing is held if messages are left behind the next time, ns.
+    /// How long nothing is coalesced if messages are left behind the next time, ns.
     distrust_ns: u64,
-    /// Series of which messages could be held and none was left behind, since `distrust_ns` was changed.
+    /// Series of which messages could be coalesced and none was left behind, since `distrust_ns` was changed.
     kept: u32,
 }
 
@@ -86,7 +86,7 @@ impl Coalescer {
             return self.begin(peer, more, polls, now);
         }
         (self.count, self.last) = (self.count + 1, now);
-        // The last message of an announced series is held with the others, and takes them along.
+        // The last message of an announced series is coalesced with the others, and takes them along.
         let announced = more || self.announced;
         let trusted = self.count > coalesce::FIRST && now >= self.distrusted_until;
         self.coalescing |= self.count > coalesce::FIRST;
@@ -118,8 +118,8 @@ impl Coalescer {
         self.coalescing
     }
 
-    /// A message of `len` bytes is held. True if no more should be, so that all must leave now.
-    pub fn hold(&mut self, len: usize, more: bool, now: Time) -> bool {
+    /// A message of `len` bytes is coalesced. True if no more should be, so that all must leave now.
+    pub fn add(&mut self, len: usize, more: bool, now: Time) -> bool {
         if self.coalesced == 0 {
             self.since = now;
         }
@@ -130,13 +130,13 @@ impl Coalescer {
         complete || self.coalesced >= coalesce::MESSAGES_MAX || self.bytes >= coalesce::BYTES_MAX
     }
 
-    /// Whether any message is held.
+    /// Whether any coalesced message waits.
     #[inline]
-    pub fn holds(&self) -> bool {
+    pub fn has_messages(&self) -> bool {
         self.coalesced > 0
     }
 
-    /// What was held leaves.
+    /// What was coalesced leaves.
     pub fn release(&mut self) {
         (self.coalesced, self.bytes) = (0, 0);
     }

@@ -27,11 +27,11 @@ impl Program {
         let departure = self.coalescer.next(peer, more, (self.polls, 0), now);
         match departure {
             Departure::Now => {
-                assert!(!self.coalescer.holds(), "the message would overtake those that are coalesced")
+                assert!(!self.coalescer.has_messages(), "the message would overtake those that are coalesced")
             }
             Departure::AfterCoalesced => self.coalescer.release(),
             Departure::Coalesced => {
-                if self.coalescer.hold(8, more, now) {
+                if self.coalescer.add(8, more, now) {
                     self.coalescer.release();
                 }
             }
@@ -48,7 +48,7 @@ impl Program {
         self.coalescer.release();
     }
 
-    /// Sends a series and polls `after` ns later. Gives how many messages were held.
+    /// Sends a series and polls `after` ns later. Gives how many messages were coalesced.
     fn series(&mut self, count: u32, after: u64) -> u32 {
         let coalesced = (0..count).filter(|_| self.send(PEER) == Departure::Coalesced).count();
         self.poll(after);
@@ -57,14 +57,14 @@ impl Program {
 
     /// Sends until a message stays behind.
     fn begin(&mut self) {
-        while !self.coalescer.holds() {
+        while !self.coalescer.has_messages() {
             self.send(PEER);
         }
     }
 
-    /// The helper comes and sends what is held.
+    /// The helper comes and sends what is coalesced.
     fn helped(&mut self) {
-        assert!(self.coalescer.holds());
+        assert!(self.coalescer.has_messages());
         self.coalescer.abandon(Time(self.now));
         self.coalescer.release();
     }
@@ -78,7 +78,7 @@ fn the_first_messages_of_a_series_leave_directly_and_the_others_share_packets() 
 }
 
 #[test]
-fn messages_far_from_each_other_are_never_held() {
+fn messages_far_from_each_other_are_never_coalesced() {
     let mut program = Program::new();
     for _ in 0..1000 {
         program.now += coalesce::GAP_AFTER_CALL_NS;
@@ -87,7 +87,7 @@ fn messages_far_from_each_other_are_never_held() {
 }
 
 #[test]
-fn messages_to_another_peer_and_pauses_take_along_what_is_held() {
+fn messages_to_another_peer_and_pauses_take_along_what_is_coalesced() {
     let mut program = Program::new();
     program.begin();
     assert_eq!(program.send(Peer(2)), Departure::AfterCoalesced);
@@ -102,19 +102,19 @@ fn a_series_as_long_as_the_last_one_leaves_nothing_behind() {
     for count in [10, 50, 5] {
         program.series(count, 500);
         (0..count).for_each(|_| assert_ne!(program.send(PEER), Departure::AfterCoalesced));
-        assert!(!program.coalescer.holds(), "{count}");
+        assert!(!program.coalescer.has_messages(), "{count}");
         program.poll(500);
     }
 }
 
 #[test]
-fn no_message_is_held_for_long_while_others_follow() {
+fn no_message_waits_for_long_while_others_follow() {
     let mut program = Program::new();
     let mut since = None;
     for _ in 0..10_000 {
         program.now += coalesce::GAP_NS / 2;
         program.send(PEER);
-        if program.coalescer.holds() {
+        if program.coalescer.has_messages() {
             assert!(program.now - *since.get_or_insert(program.now) <= coalesce::AGE_MAX_NS);
         } else {
             since = None;
@@ -123,16 +123,16 @@ fn no_message_is_held_for_long_while_others_follow() {
 }
 
 #[test]
-fn what_is_held_fits_into_a_packet() {
+fn what_is_coalesced_fits_into_a_packet() {
     let mut coalescer = Coalescer { expected: 1000, ..Coalescer::new() };
     for (len, most) in [(8, coalesce::MESSAGES_MAX as usize), (256, 4)] {
-        let count = 1 + (0..).take_while(|_| !coalescer.hold(len, false, Time(1))).count();
+        let count = 1 + (0..).take_while(|_| !coalescer.add(len, false, Time(1))).count();
         assert_eq!(count, most, "{len} bytes each");
         coalescer.release();
     }
 }
 
-/// For how long nothing is held now, ns, to the microsecond.
+/// For how long nothing is coalesced now, ns, to the microsecond.
 fn distrust(program: &mut Program) -> u64 {
     let begin = program.now;
     while program.series(10, 500) == 0 {}
@@ -140,7 +140,7 @@ fn distrust(program: &mut Program) -> u64 {
 }
 
 #[test]
-fn nothing_is_held_for_a_while_after_messages_were_left_behind() {
+fn nothing_is_coalesced_for_a_while_after_messages_were_left_behind() {
     for helper in [true, false] {
         let mut program = Program::new();
         program.begin();
@@ -150,13 +150,13 @@ fn nothing_is_held_for_a_while_after_messages_were_left_behind() {
         } else {
             program.poll(coalesce::AWAY_NS + 1);
         }
-        let held_again = distrust(&mut program);
+        let pause = distrust(&mut program);
         let expected = coalesce::DISTRUST_MIN_NS - 10_000..coalesce::DISTRUST_MIN_NS + 10_000;
-        assert!(expected.contains(&held_again), "helper: {helper}, {held_again} ns");
+        assert!(expected.contains(&pause), "helper: {helper}, {pause} ns");
     }
 }
 
-/// A program that goes on to leave messages behind is held up in ever fewer series, and a program that only
+/// A program that goes on to leave messages behind is delayed in ever fewer series, and a program that only
 /// loses its processor now and then coalesces again soon.
 #[test]
 fn distrust_grows_with_each_series_left_behind_and_shrinks_with_series_kept() {
@@ -180,7 +180,7 @@ fn distrust_grows_with_each_series_left_behind_and_shrinks_with_series_kept() {
 /// Whatever a program does after its series, messages are left behind in at most one series per
 /// [`coalesce::DISTRUST_MAX_NS`], apart from those that it takes to find out that it is such a program.
 #[test]
-fn a_program_that_computes_after_each_series_is_seldom_held_up() {
+fn a_program_that_computes_after_each_series_is_seldom_delayed() {
     let mut program = Program::new();
     let (begin, mut left_behind) = (program.now, 0);
     for series in 0..10_000 {
@@ -188,7 +188,7 @@ fn a_program_that_computes_after_each_series_is_seldom_held_up() {
         for _ in 0..5 + series % 7 {
             program.send(PEER);
         }
-        if program.coalescer.holds() {
+        if program.coalescer.has_messages() {
             left_behind += 1;
             program.helped();
         }
@@ -200,15 +200,15 @@ fn a_program_that_computes_after_each_series_is_seldom_held_up() {
 }
 
 #[test]
-fn a_series_that_the_program_announces_is_held_from_its_first_to_its_last_message() {
+fn a_series_that_the_program_announces_is_coalesced_from_its_first_to_its_last_message() {
     let mut program = Program::new();
     for _ in 0..3 {
         for _ in 0..4 {
             assert_eq!(program.send_more(PEER, true), Departure::Coalesced);
-            assert!(program.coalescer.holds());
+            assert!(program.coalescer.has_messages());
         }
         assert_eq!(program.send(PEER), Departure::Coalesced, "the last one shares their packet");
-        assert!(!program.coalescer.holds(), "and takes them along");
+        assert!(!program.coalescer.has_messages(), "and takes them along");
         program.poll(500);
     }
     // A program that announces and does not keep its word is helped like any other.

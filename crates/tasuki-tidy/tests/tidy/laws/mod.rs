@@ -2,6 +2,7 @@
 
 pub mod arrows;
 pub mod blocks;
+pub mod changelog;
 pub mod comments;
 pub mod cycles;
 pub mod hooks;
