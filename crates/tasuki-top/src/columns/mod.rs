@@ -79,7 +79,7 @@ impl Cell {
     /// A number of events per second.
     fn rate(rate: f64) -> Self {
         let text = match rate {
-            rate if rate == 0.0 => "0".into(),
+            0.0 => "0".into(),
             rate if rate < 9.95 => format!("{rate:.1}"),
             rate if rate < 9_999.5 => format!("{rate:.0}"),
             rate if rate < 999_500.0 => format!("{:.0} k", rate / 1e3),
