@@ -15,6 +15,7 @@ mod drain;
 mod help;
 mod info;
 mod install;
+mod internal;
 mod jobs;
 mod lab;
 mod metrics;
@@ -53,6 +54,7 @@ pub use self::discover::DiscoverArgs;
 pub use self::drain::{BenchDrain, BenchRates, Packets};
 pub use self::info::InfoArgs;
 pub use self::install::{InstallArgs, SshArgs};
+pub use self::internal::InternalCommand;
 pub use self::jobs::{AttachArgs, ChangeArgs, DaemonArgs, HostsListArgs, JobsArgs, SubmitArgs};
 pub use self::lab::{FaultArgs, LabCommand, LabUp};
 pub use self::metrics::MetricsArgs;
@@ -80,7 +82,6 @@ use clap::{
     builder::styling::{AnsiColor, Styles},
     error::ErrorKind,
 };
-use std::{ffi::OsString, path::PathBuf};
 use tasuki_terminal::{TEXT_COLUMNS, width};
 
 /// The version of this build, with the commit that it is of where git knew it.
@@ -148,23 +149,8 @@ pub enum Command {
     Tune(TuneCommand),
     /// Prove cables and hosts, and name the part at fault: cable, NIC, switch port, host setting, memory
     Check(CheckArgs),
-    /// What runs on every host while a check is made
-    #[command(hide = true)]
-    CheckAgent,
-    /// What runs on every host while is tried what gets through between them
-    #[command(hide = true)]
-    FirewallAgent,
     /// Find out how hosts are cabled, and write the cluster file
     Discover(Box<DiscoverArgs>),
-    /// What runs on every host while cables are discovered
-    #[command(hide = true)]
-    DiscoverAgent,
-    /// Sets NICs down again when its standard input ends
-    #[command(hide = true)]
-    DiscoverGuard {
-        /// The NICs
-        nics: Vec<String>,
-    },
     /// From cabled machines to a running cluster: install, discover, apply, check, and show what it gives
     Up(Box<UpArgs>),
     /// Restore the hosts of a cluster file as they were before `up`
@@ -194,9 +180,6 @@ pub enum Command {
     Hosts(HostsListArgs),
     /// The resident runtime of one host: what `apply --runtime` starts on every host
     Daemon(DaemonArgs),
-    /// Starts and watches the ranks of one job on this host
-    #[command(hide = true)]
-    Shepherd,
     /// Print what plain mpirun or srun needs to use the cables
     Env(EnvArgs),
     /// Where Slurm runs the jobs: its configuration of the cluster, and what tasks need
@@ -225,86 +208,9 @@ pub enum Command {
     Info(InfoArgs),
     /// A service that opens raw lanes for programs without privileges
     Broker(Box<BrokerArgs>),
-    /// Manual pages and completions for packages
-    #[command(hide = true)]
-    Pages {
-        /// Where to write them
-        folder: PathBuf,
-    },
-    /// The statistics pages of one host, as JSON
-    #[command(hide = true)]
-    StatsPages,
-    /// What one host does, as JSON for every line of input
-    #[command(hide = true)]
-    LoadAgent,
-    /// What `doctor` must know of one host, as JSON
-    #[command(hide = true)]
-    DoctorFacts,
-    /// What `run` must know of one host, as JSON
-    #[command(hide = true)]
-    JobFacts {
-        /// Paths of which it is told whether they are missing
-        paths: Vec<PathBuf>,
-    },
-    /// Gives the records of messages of one host, and removes them
-    #[command(name = tasuki_job::PARTS_COMMAND, hide = true)]
-    TraceParts {
-        /// Where they are
-        folder: PathBuf,
-    },
-    /// What runs on every host while files of a job are there
-    #[command(hide = true)]
-    CopyAgent,
-    /// Loads libraries and says which libfabric is among them, and whether it takes the provider
-    #[command(hide = true)]
-    LibfabricProbe {
-        /// The libraries, in the order in which they are loaded
-        libraries: Vec<PathBuf>,
-    },
-    /// What `tasukid` starts on every host of a job whose ranks an Open MPI starts
-    #[command(name = tasuki_openmpi::HOST_COMMAND, hide = true)]
-    OpenMpiHost {
-        /// The launcher's command
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        argv: Vec<OsString>,
-    },
-    /// What an Open MPI of such a job calls in the place of ssh
-    #[command(name = tasuki_openmpi::AGENT_COMMAND, hide = true)]
-    OpenMpiAgent {
-        /// The host, and what is to run there
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        argv: Vec<OsString>,
-    },
-    /// Says which MPI a library is
-    #[command(hide = true)]
-    MpiProbe {
-        /// The library
-        library: PathBuf,
-    },
-    /// A peer of `bench raw` inside a host
-    #[command(hide = true)]
-    RawPeer {
-        /// What to do, as JSON
-        specification: String,
-    },
-    /// A process of `bench tune` inside a host
-    #[command(hide = true)]
-    LoadPeer {
-        /// What to do, as JSON
-        specification: String,
-    },
-    /// What follows the load for an emulated NIC of `bench tune`
-    #[command(hide = true)]
-    LoadFollow {
-        /// What to do, as JSON
-        specification: String,
-    },
-    /// Makes NICs of a host as `bench stripe` wants them
-    #[command(hide = true)]
-    BundleHere {
-        /// How, as JSON
-        specification: String,
-    },
+    /// What commands of Tasuki run, on hosts above all
+    #[command(flatten)]
+    Internal(InternalCommand),
 }
 
 #[cfg(test)]

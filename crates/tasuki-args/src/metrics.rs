@@ -6,14 +6,14 @@ use std::{net::SocketAddr, path::PathBuf};
 /// Options of `tasuki metrics`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "  tasuki metrics                      # prints what the hosts of the only lab, or this machine, count
+    after_help = "  tasuki metrics                      # prints, of the only lab that is up or this machine
   tasuki metrics --cluster cluster.toml --listen 127.0.0.1:9465
   tasuki metrics --output /var/lib/prometheus/node-exporter/tasuki.prom
 
-With --listen it answers http://ADDRESS/metrics until Ctrl-C, and asks all hosts for every answer; one command \
-serves a whole cluster. Whoever reaches the address may read names of hosts, NICs, programs and jobs, and \
-nothing else. With --output it writes one file, which appears whole, for the textfile collector of \
-node_exporter on sites that open no further port; a timer repeats it.
+With --listen it answers http://ADDRESS/metrics until Ctrl-C, and asks all hosts for every answer; one \
+command serves a whole cluster. Everybody who reaches the address may read names of hosts, NICs, programs \
+and jobs, and nothing else. With --output it writes one file, which appears whole, for the textfile \
+collector of node_exporter on sites that open no further port; a timer repeats it.
 
 A host that does not answer has tasuki_host_answers 0 and no other value."
 )]

@@ -21,9 +21,9 @@ pub enum TopTable {
 /// Options of `tasuki top`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "On a terminal it shows one table at a time, until `q`; `?` there lists the keys: tables, order, \
-                  filter, and Enter to look into a host, a cable with both of its ends, or a job. Where \
-                  standard output is no terminal it prints all tables once.
+    after_help = "On a terminal it shows one table at a time, until `q`; `?` there lists the keys: tables, \
+                  order, filter, and Enter to look into a host, a cable with both of its ends, or a job. \
+                  Where standard output is no terminal it prints all tables once.
 
   tasuki top                          # hosts of the only lab that is up, or this machine
   tasuki top --cluster cluster.toml --table nics

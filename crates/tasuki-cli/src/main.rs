@@ -35,7 +35,7 @@ mod watch;
 
 use nix::sys::signal::{SigHandler, Signal, signal};
 use std::process::ExitCode;
-use tasuki_args::{Command, Tasuki};
+use tasuki_args::{Command, InternalCommand, Tasuki};
 use tasuki_terminal::Failure;
 
 fn main() -> ExitCode {
@@ -73,11 +73,7 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Watch(arguments) => watch::run(&arguments),
         Command::Tune(command) => tune::run(command),
         Command::Check(arguments) => check::run(&arguments),
-        Command::CheckAgent => check::agent(),
-        Command::FirewallAgent => doctor::firewall_agent(),
         Command::Discover(arguments) => discover::run(&arguments),
-        Command::DiscoverAgent => discover::agent(),
-        Command::DiscoverGuard { nics } => discover::guard(&nics),
         Command::Install(arguments) => install::run(&arguments),
         Command::Up(arguments) => up::up(&arguments),
         Command::Down(arguments) => up::down(&arguments),
@@ -92,7 +88,6 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Resume(arguments) => jobs::resume(&arguments),
         Command::Hosts(arguments) => jobs::hosts(&arguments),
         Command::Daemon(arguments) => daemon::run(&arguments),
-        Command::Shepherd => Ok(tasuki_shepherd::process_main()),
         Command::Env(arguments) => run::env(&arguments),
         Command::Slurm(command) => slurm::run(command),
         Command::Stats(arguments) => stats::run(&arguments),
@@ -101,28 +96,39 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Info(arguments) => info::run(&arguments),
         Command::Broker(arguments) => broker::run(&arguments),
-        Command::Pages { folder } => pages::write(&folder),
-        Command::StatsPages => stats::pages(),
-        Command::LoadAgent => top::agent(),
-        Command::DoctorFacts => doctor::local_facts(),
-        Command::JobFacts { paths } => run::local_facts(&paths),
-        Command::TraceParts { folder } => trace::parts(&folder),
-        Command::CopyAgent => copy::agent(),
-        Command::LibfabricProbe { libraries } => {
-            Ok(ExitCode::from(tasuki_launch::libfabric_probe_main(&libraries) as u8))
-        }
-        Command::OpenMpiHost { argv } => Ok(ExitCode::from(tasuki_openmpi::host_main(&argv))),
-        Command::OpenMpiAgent { argv } => Ok(ExitCode::from(tasuki_openmpi::agent_main(&argv))),
-        Command::MpiProbe { library } => {
-            Ok(ExitCode::from(tasuki_launch::probe_main(library.as_os_str()) as u8))
-        }
+        Command::Internal(command) => internal(command),
         Command::Bench(command) => bench::run(command),
         Command::Topo(command) => topo::run(command),
         Command::Paper(command) => paper::run(&command),
         Command::Plan(arguments) => topo::plan(&arguments),
-        Command::BundleHere { specification } => bench::bundle_here(&specification),
-        Command::LoadPeer { specification } => bench::load_peer(&specification),
-        Command::LoadFollow { specification } => bench::load_follow(&specification),
-        Command::RawPeer { specification } => bench::raw_peer(&specification),
+    }
+}
+
+fn internal(command: InternalCommand) -> Result<ExitCode, Failure> {
+    match command {
+        InternalCommand::CheckAgent => check::agent(),
+        InternalCommand::FirewallAgent => doctor::firewall_agent(),
+        InternalCommand::DiscoverAgent => discover::agent(),
+        InternalCommand::DiscoverGuard { nics } => discover::guard(&nics),
+        InternalCommand::Shepherd => Ok(tasuki_shepherd::process_main()),
+        InternalCommand::Pages { folder } => pages::write(&folder),
+        InternalCommand::StatsPages => stats::pages(),
+        InternalCommand::LoadAgent => top::agent(),
+        InternalCommand::DoctorFacts => doctor::local_facts(),
+        InternalCommand::JobFacts { paths } => run::local_facts(&paths),
+        InternalCommand::TraceParts { folder } => trace::parts(&folder),
+        InternalCommand::CopyAgent => copy::agent(),
+        InternalCommand::LibfabricProbe { libraries } => {
+            Ok(ExitCode::from(tasuki_launch::libfabric_probe_main(&libraries) as u8))
+        }
+        InternalCommand::OpenMpiHost { argv } => Ok(ExitCode::from(tasuki_openmpi::host_main(&argv))),
+        InternalCommand::OpenMpiAgent { argv } => Ok(ExitCode::from(tasuki_openmpi::agent_main(&argv))),
+        InternalCommand::MpiProbe { library } => {
+            Ok(ExitCode::from(tasuki_launch::probe_main(library.as_os_str()) as u8))
+        }
+        InternalCommand::RawPeer { specification } => bench::raw_peer(&specification),
+        InternalCommand::LoadPeer { specification } => bench::load_peer(&specification),
+        InternalCommand::LoadFollow { specification } => bench::load_follow(&specification),
+        InternalCommand::BundleHere { specification } => bench::bundle_here(&specification),
     }
 }

@@ -104,8 +104,8 @@ fn the_terminal_is_as_before_however_one_leaves() {
         let mut input = child.0.stdin.take().expect("a pipe");
         let mut output = child.0.stdout.take().expect("a pipe");
         let mut shown = Vec::new();
-        // Keys are for the display, so they wait until it is there. script(1) sends an end of its own input on,
-        // as a key too, so that this end comes after the command's.
+        // Keys are for the display, so they wait until it is there. script(1) sends the end of its own input
+        // on, as a key, so that this end comes after the command's.
         let mut until = |text: &str| {
             while !String::from_utf8_lossy(&shown).contains(text) {
                 let mut part = [0; 4096];
@@ -120,7 +120,7 @@ fn the_terminal_is_as_before_however_one_leaves() {
         drop(input);
         output.read_to_end(&mut shown).expect("reads");
         let all = String::from_utf8_lossy(&shown).into_owned();
-        // The usual screen, the cursor, and lines that the terminal edits and echoes (ECMA-48 and xterm's list).
+        // The usual screen (xterm's list of control sequences), and lines that the terminal edits and echoes.
         let (back, after) = all.rsplit_once("\u{1b}[?1049l").expect("the usual screen is shown again");
         assert!(
             back.contains("\u{1b}[?1049h") && after.contains(" icanon") && after.contains(" echo "),

@@ -1,46 +1,15 @@
 //! Interfaces: veth pairs, bridges, up and down, MTU, MAC address; their IPv4 addresses and neighbours.
 
+use super::counters::LinkCounters;
 use super::{Address, Create, Neighbour, Netlink, NetlinkError};
 use netlink_packet_route::{
     RouteNetlinkMessage as Message,
     link::{
         InfoBridge, InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State,
-        Stats64,
     },
 };
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, BorrowedFd};
-
-/// What an interface has sent and received since it was made (`rtnl_link_stats64` of
-/// include/uapi/linux/if_link.h).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinkCounters {
-    /// Frames received.
-    pub received_frames: u64,
-    /// Bytes received.
-    pub received_bytes: u64,
-    /// Frames sent.
-    pub sent_frames: u64,
-    /// Bytes sent.
-    pub sent_bytes: u64,
-    /// Frames that were damaged, received or to be sent.
-    pub errors: u64,
-    /// Frames for which there was no room, in either direction.
-    pub dropped: u64,
-}
-
-impl LinkCounters {
-    fn from_kernel(stats: &Stats64) -> Self {
-        Self {
-            received_frames: stats.rx_packets,
-            received_bytes: stats.rx_bytes,
-            sent_frames: stats.tx_packets,
-            sent_bytes: stats.tx_bytes,
-            errors: stats.rx_errors + stats.tx_errors,
-            dropped: stats.rx_dropped + stats.rx_missed_errors + stats.tx_dropped,
-        }
-    }
-}
 
 /// What the kernel says of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 //! (`netlink(7)`), so a [`Netlink`] stays with one host's network.
 
 mod address;
+mod counters;
 mod link;
 mod neighbour;
 mod qdisc;
@@ -12,7 +13,8 @@ mod saved_route;
 mod watch;
 
 pub use address::Address;
-pub use link::{Link, LinkCounters, VethEnd};
+pub use counters::LinkCounters;
+pub use link::{Link, VethEnd};
 pub use neighbour::Neighbour;
 pub use qdisc::{AttachedProgram, TokenBucket};
 pub use route::{Gateway, ROUTE_PROTOCOL, Route};
