@@ -1,8 +1,11 @@
 //! Processes of this host that use Tasuki, and what the kernel says of them.
 
 use crate::sample::ProcessSample;
-use procfs::process::Process;
-use std::ffi::OsStr;
+use procfs::process::{Process, Stat};
+use std::{
+    collections::HashMap,
+    ffi::{OsStr, OsString},
+};
 use tasuki_ring::stats_page::Snapshot;
 use tasuki_stats::HostPages;
 
@@ -20,13 +23,21 @@ pub fn local() -> (Vec<ProcessSample>, Vec<String>) {
 fn process(page: Snapshot) -> ProcessSample {
     let process = i32::try_from(page.pid).ok().and_then(|pid| Process::new(pid).ok());
     let stat = process.as_ref().and_then(|process| process.stat().ok());
-    let environment = process.as_ref().and_then(|process| process.environ().ok());
-    let job = environment.and_then(|all| Some(all.get(OsStr::new(JOB_ID))?.to_string_lossy().into_owned()));
+    // A process in a container has another number here than on its page, which may be another process's.
+    let is_own = |process: &Process, stat: &Stat| match process.exe() {
+        Ok(exe) => exe.file_name().is_some_and(|name| name.to_string_lossy() == page.program),
+        Err(_) => page.program.starts_with(&stat.comm),
+    };
+    let Some((process, stat)) = process.zip(stat).filter(|(process, stat)| is_own(process, stat)) else {
+        return ProcessSample { page, ..ProcessSample::default() };
+    };
+    let variable = |all: HashMap<OsString, OsString>| all.get(OsStr::new(JOB_ID)).cloned();
+    let job = process.environ().ok().and_then(variable);
     let tick_ns = 1_000_000_000 / procfs::ticks_per_second().max(1);
     ProcessSample {
-        job,
-        cpu_ns: stat.as_ref().map(|stat| (stat.utime + stat.stime).saturating_mul(tick_ns)),
-        memory: stat.as_ref().map(|stat| stat.rss.saturating_mul(procfs::page_size())),
+        job: job.map(|job| job.to_string_lossy().into_owned()),
+        cpu_ns: Some((stat.utime + stat.stime).saturating_mul(tick_ns)),
+        memory: Some(stat.rss.saturating_mul(procfs::page_size())),
         page,
     }
 }
@@ -35,11 +46,19 @@ fn process(page: Snapshot) -> ProcessSample {
 mod tests {
     use super::*;
 
+    fn page(pid: u32, program: &str) -> Snapshot {
+        Snapshot { pid, program: program.into(), ..Snapshot::default() }
+    }
+
     #[test]
-    fn what_the_kernel_says_of_a_process_is_added_and_a_process_that_is_gone_stays() {
-        let own = process(Snapshot { pid: std::process::id(), ..Snapshot::default() });
+    fn what_the_kernel_says_of_a_process_is_added_if_it_is_the_one_of_the_page() {
+        let exe = std::env::current_exe().expect("a program");
+        let name = exe.file_name().expect("a name").to_string_lossy();
+        let own = process(page(std::process::id(), &name));
         assert!(own.cpu_ns.is_some() && own.memory.is_some_and(|bytes| bytes > 100_000));
-        let gone = process(Snapshot { pid: u32::MAX, program: "gone".into(), ..Snapshot::default() });
+        let other = process(page(std::process::id(), "another program"));
+        assert_eq!((other.cpu_ns, other.memory), (None, None), "it has the number of another process");
+        let gone = process(page(u32::MAX, "gone"));
         assert_eq!((gone.page.program.as_str(), gone.cpu_ns, gone.memory), ("gone", None, None));
     }
 }
