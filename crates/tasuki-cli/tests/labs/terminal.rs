@@ -95,7 +95,7 @@ fn tables_of_plans_fit_the_terminal() {
 fn verdicts_have_colours_where_a_terminal_has_them() {
     let doctor = ["doctor", "--cluster", "/no/such/file"];
     assert!(!on_terminal(80, &doctor, &[]).contains('\u{1b}'), "errors are not verdicts");
-    // A lab of its own: without a name, the doctor of root looks at a lab that another test happens to have up.
+    // A lab of its own: without a name, the doctor of root looks at a lab of another test that is up.
     let lab = Uid::effective().is_root().then(|| TestLab::up("verdicts", &["--shape", "full:2"]));
     let named = lab.iter().flat_map(|lab| ["--lab", &lab.name]);
     let own: Vec<&str> = ["doctor"].into_iter().chain(named).collect();

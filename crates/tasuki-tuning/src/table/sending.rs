@@ -29,8 +29,8 @@ tuning! {
         /// Messages of a series that are sent inline; those after them are coalesced.
         FIRST: u32 = 3, "messages";
         why "The peer can begin with the first ones, and a program that sends only a few never waits.";
-        gain "64 messages of 8 B in a row: 4.2 times the rate without coalescing; in the first version 4.8 to \
-              5.9 times, 7 system calls instead of 64, ping-pong and barrier as before \
+        gain "64 messages of 8 B in a row: 4.2 times the rate without coalescing; in the first version 4.8 \
+              to 5.9 times, 7 system calls instead of 64, ping-pong and barrier as before \
               (docs/results/message-steps.md)";
         measure "4294967295", two_hosts "--pair stream:8 --pair pingpong:8 --all barrier";
         adr 11;
