@@ -247,15 +247,16 @@ mod tests {
     /// Whether the signal SIGPIPE waits for this thread.
     fn has_sigpipe() -> bool {
         let mut waiting = SigSet::empty().as_ref().to_owned();
-        // SAFETY: `waiting` is a signal set that lives through the calls, the first of which writes all of it.
+        // SAFETY: `waiting` is a signal set that lives through the calls, the first of which writes all of
+        // it.
         unsafe {
             libc::sigpending(&raw mut waiting) == 0
                 && libc::sigismember(&raw const waiting, libc::SIGPIPE) == 1
         }
     }
 
-    // send(2): "EPIPE ... the process will also receive a SIGPIPE unless MSG_NOSIGNAL is set". A signal that a
-    // thread blocks waits for it, even if the process ignores it, as this one does (sig_ignored() in
+    // send(2): "EPIPE ... the process will also receive a SIGPIPE unless MSG_NOSIGNAL is set". A signal that
+    // a thread blocks waits for it, even if the process ignores it, as this one does (sig_ignored() in
     // kernel/signal.c).
     #[test]
     fn sending_on_a_stream_that_is_over_is_an_error_and_no_signal() {

@@ -56,8 +56,8 @@ fn sample(began: Instant, netlink: &mut Netlink) -> HostSample {
     sample
 }
 
-/// Whether an interface sends Ethernet frames of its own: the loopback interface has an address of zeroes, and
-/// a dummy reaches nobody.
+/// Whether an interface sends Ethernet frames of its own: the loopback interface has an address of zeroes,
+/// and a dummy reaches nobody.
 fn is_ethernet(link: &Link) -> bool {
     link.mac.is_some_and(|mac| mac != [0; 6]) && link.kind.as_deref() != Some("dummy")
 }

@@ -31,8 +31,8 @@ pub fn hottest() -> Option<f32> {
     hottest_in(Path::new("/sys/class/hwmon")).or_else(|| hottest_in(Path::new("/sys/class/thermal")))
 }
 
-/// The highest of `*/temp*_input` (hwmon) or `*/temp` (thermal zones) below a folder, which are thousandths of
-/// a degree (Documentation/hwmon/sysfs-interface.rst, Documentation/driver-api/thermal/sysfs-api.rst).
+/// The highest of `*/temp*_input` (hwmon) or `*/temp` (thermal zones) below a folder, which are thousandths
+/// of a degree (Documentation/hwmon/sysfs-interface.rst, Documentation/driver-api/thermal/sysfs-api.rst).
 fn hottest_in(folder: &Path) -> Option<f32> {
     let is_sensor = |name: &str| name == "temp" || (name.starts_with("temp") && name.ends_with("_input"));
     let devices = fs::read_dir(folder).ok()?.flatten();

@@ -52,9 +52,9 @@ impl Grid {
         });
     }
 
-    /// The columns that fit so many characters, and the width of each; [`GAP`] is between two. Shares are `bar`
-    /// characters wider than their number. Columns of which nothing is known are left out; those that must
-    /// never be left out stay in any case.
+    /// The columns that fit so many characters, and the width of each; [`GAP`] is between two. Shares are
+    /// `bar` characters wider than their number. Columns of which nothing is known are left out; those that
+    /// must never be left out stay in any case.
     pub fn fit(&self, room: usize, bar: usize) -> Vec<(usize, usize)> {
         let is_known = |column: &usize| {
             self.rows.is_empty() || self.rows.iter().any(|row| row.cells[*column] != Cell::Unknown)

@@ -96,8 +96,8 @@ impl View {
         }
     }
 
-    /// A plain table of everything, for output that is no terminal. Columns of which nothing is known are left
-    /// out.
+    /// A plain table of everything, for output that is no terminal. Columns of which nothing is known are
+    /// left out.
     pub fn table(self, load: &Load) -> Rows {
         let grid = self.grid(load, None);
         let mut rows = table([]);
