@@ -82,6 +82,12 @@ impl Cluster {
         }
     }
 
+    /// What the cable in an end leads to; `None`: there is no cable.
+    pub fn other_end(&self, end: End) -> Option<End> {
+        let ends = self.cable_of(self.cable_at(end)?).ends;
+        ends.into_iter().find(|other| *other != end)
+    }
+
     /// The cable that is plugged into an end.
     pub fn cable_at(&self, end: End) -> Option<CableId> {
         self.cables.iter().position(|cable| cable.ends.contains(&end)).map(CableId)

@@ -61,9 +61,7 @@ impl Fleet {
     pub fn line_rate(&self, nic: NicId) -> Option<Rate> {
         let of_file = self.cluster()?.nic_of(nic).rate;
         match self {
-            Self::Lab(hosts) if hosts.options.unshaped => None,
-            // A rate given to the lab holds for every cable.
-            Self::Lab(hosts) => Some(hosts.options.rate.unwrap_or(of_file)),
+            Self::Lab(hosts) => hosts.options.line_rate(of_file),
             Self::Local | Self::Ssh(_) => Some(of_file),
         }
     }

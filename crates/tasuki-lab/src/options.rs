@@ -30,6 +30,12 @@ impl LabOptions {
         Self { name: name.into(), offloads: false, unshaped: false, bare: false, rate: None, seed: 1 }
     }
 
+    /// What holds the rate of a line of which the cluster file says `of_file`; `None`: nothing does.
+    pub fn line_rate(&self, of_file: Rate) -> Option<Rate> {
+        // A rate given to the lab holds for every cable.
+        (!self.unshaped).then(|| self.rate.unwrap_or(of_file))
+    }
+
     pub(crate) fn check(&self) -> Result<(), LabError> {
         check_name(&self.name)
     }

@@ -6,12 +6,15 @@ use crate::{
     system,
 };
 use std::{
-    fs,
+    fmt::Display,
     io::{self, BufRead, Write},
     path::Path,
     time::Instant,
 };
-use tasuki_sys::netlink::{Link, Netlink};
+use tasuki_sys::{
+    negotiated_mbits,
+    netlink::{Link, Netlink},
+};
 
 /// The hidden subcommand of `tasuki` that runs the agent.
 pub const AGENT_COMMAND: &str = "load-agent";
@@ -35,25 +38,25 @@ pub fn run(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
 /// This host, now.
 fn sample(began: Instant, netlink: &mut Netlink) -> HostSample {
     let at_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    let mut sample = HostSample { at_ns, celsius: system::hottest(), ..HostSample::default() };
-    let mut note = |what: &str, result: Result<(), String>| {
-        if let Err(error) = result {
-            sample.problems.push(format!("{what}: {error}"));
-        }
-    };
-    let processors = system::processors();
-    let memory = system::memory();
-    let links = netlink.links();
-    note("processors", processors.as_ref().map(drop).map_err(Clone::clone));
-    note("memory", memory.as_ref().map(drop).map_err(Clone::clone));
-    note("NICs", links.as_ref().map(drop).map_err(ToString::to_string));
-    sample.processors = processors.unwrap_or_default();
-    sample.memory = memory.unwrap_or_default();
-    sample.nics = links.unwrap_or_default().iter().filter(|link| is_ethernet(link)).map(nic).collect();
-    let (found, mut problems) = processes::local();
-    sample.processes = found;
-    sample.problems.append(&mut problems);
-    sample
+    let (processes, mut problems) = processes::local();
+    let links = known("NICs", netlink.links(), &mut problems);
+    HostSample {
+        at_ns,
+        processors: known("processors", system::processors(), &mut problems),
+        memory: known("memory", system::memory(), &mut problems),
+        celsius: system::hottest(),
+        nics: links.iter().filter(|link| is_ethernet(link)).map(nic).collect(),
+        processes,
+        problems,
+    }
+}
+
+/// What was read, or nothing and a problem.
+fn known<T: Default>(what: &str, read: Result<T, impl Display>, problems: &mut Vec<String>) -> T {
+    read.unwrap_or_else(|error| {
+        problems.push(format!("{what}: {error}"));
+        T::default()
+    })
 }
 
 /// Whether an interface sends Ethernet frames of its own: the loopback interface has an address of zeroes,
@@ -63,12 +66,12 @@ fn is_ethernet(link: &Link) -> bool {
 }
 
 fn nic(link: &Link) -> NicSample {
-    let counters = link.counters;
+    let (counters, folder) = (link.counters, Path::new("/sys/class/net").join(&link.name));
     NicSample {
         name: link.name.clone(),
         up: link.up && link.carrier,
         device: link.kind.is_none(),
-        bits_per_second: speed(&Path::new("/sys/class/net").join(&link.name)),
+        bits_per_second: negotiated_mbits(&folder).map(|mbits| mbits * 1_000_000),
         received_bytes: counters.received_bytes,
         sent_bytes: counters.sent_bytes,
         received_frames: counters.received_frames,
@@ -76,14 +79,6 @@ fn nic(link: &Link) -> NicSample {
         errors: counters.errors,
         dropped: counters.dropped,
     }
-}
-
-/// The rate that a driver states, bit/s. Of a device that software makes it means nothing.
-fn speed(folder: &Path) -> Option<u64> {
-    // The file cannot be read while the interface is down; -1 means that the speed is unknown.
-    let text = fs::read_to_string(folder.join("speed")).ok().filter(|_| folder.join("device").exists())?;
-    let megabits: u64 = text.trim().parse().ok()?;
-    megabits.checked_mul(1_000_000).filter(|rate| *rate > 0)
 }
 
 #[cfg(test)]
@@ -105,21 +100,8 @@ mod tests {
         }
         for pair in samples.windows(2) {
             assert!(pair[0].at_ns < pair[1].at_ns);
-            assert!(pair[0].processors.busy_ticks <= pair[1].processors.busy_ticks);
-            assert!(pair[0].processors.all_ticks <= pair[1].processors.all_ticks);
+            assert!(pair[0].processors.busy_ns <= pair[1].processors.busy_ns);
+            assert!(pair[0].processors.all_ns <= pair[1].processors.all_ns);
         }
-    }
-
-    #[test]
-    fn the_rate_of_a_device_is_what_its_driver_says() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let says = |text: &str| {
-            fs::write(folder.path().join("speed"), text).expect("writes");
-            speed(folder.path())
-        };
-        assert_eq!(says("2500\n"), None, "it is no device");
-        fs::create_dir(folder.path().join("device")).expect("a folder");
-        assert_eq!(says("2500\n"), Some(2_500_000_000));
-        assert_eq!(says("-1\n"), None);
     }
 }

@@ -44,11 +44,11 @@ impl HostLoad {
         ranks: &[RankLoad],
     ) -> Self {
         let (then, processors) = (&before.processors, &now.processors);
-        let all = processors.all_ticks.saturating_sub(then.all_ticks);
+        let all = processors.all_ns.saturating_sub(then.all_ns);
         Self {
             host: host.into(),
             processors: processors.count,
-            busy: per_second(then.busy_ticks, processors.busy_ticks, all as f64).min(1.0),
+            busy: per_second(then.busy_ns, processors.busy_ns, all as f64).min(1.0),
             load: processors.load,
             memory_bytes: now.memory.total,
             memory_used_bytes: now.memory.total.saturating_sub(now.memory.available),
@@ -71,8 +71,8 @@ mod tests {
     // proc_stat(5): of 400 ticks that two processors had in two seconds, 300 were not idle.
     #[test]
     fn a_host_works_for_the_share_of_ticks_that_are_not_idle() {
-        let sample = |busy_ticks, all_ticks| HostSample {
-            processors: Processors { count: 2, busy_ticks, all_ticks, load: 1.5 },
+        let sample = |busy_ns, all_ns| HostSample {
+            processors: Processors { count: 2, busy_ns, all_ns, load: 1.5 },
             memory: Memory { total: 1000, available: 400 },
             ..HostSample::default()
         };

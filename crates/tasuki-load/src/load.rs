@@ -82,17 +82,11 @@ fn ports(
         let id = NicId { host, index };
         NicLoad {
             bits_per_second: fleet.line_rate(id).map(|rate| rate.bits_per_second),
-            to: other_end(cluster, End::Nic(id)),
+            to: cluster.other_end(End::Nic(id)).map(|end| cluster.end_name(end)),
             ..NicLoad::between(&cluster.host_of(host).name, before, now, sample)
         }
     };
     cluster.host_of(host).nics.iter().enumerate().map(one).collect()
-}
-
-/// What is at the other end of a NIC's cable.
-fn other_end(cluster: &Cluster, own: End) -> Option<String> {
-    let ends = cluster.cable_of(cluster.cable_at(own)?).ends;
-    ends.into_iter().find(|end| *end != own).map(|end| cluster.end_name(end))
 }
 
 impl HostSample {

@@ -1,16 +1,14 @@
 //! Processes of this host that use Tasuki, and what the kernel says of them.
 
-use crate::sample::ProcessSample;
+use crate::{sample::ProcessSample, system::tick_ns};
 use procfs::process::{Process, Stat};
 use std::{
     collections::HashMap,
     ffi::{OsStr, OsString},
 };
 use tasuki_ring::stats_page::Snapshot;
+use tasuki_shepherd::JOB_ID;
 use tasuki_stats::HostPages;
-
-/// The variable that the resident runtime gives every process of a job.
-const JOB_ID: &str = "TASUKI_JOB_ID";
 
 /// All of them; and what could not be read, and why.
 pub fn local() -> (Vec<ProcessSample>, Vec<String>) {
@@ -33,10 +31,9 @@ fn process(page: Snapshot) -> ProcessSample {
     };
     let variable = |all: HashMap<OsString, OsString>| all.get(OsStr::new(JOB_ID)).cloned();
     let job = process.environ().ok().and_then(variable);
-    let tick_ns = 1_000_000_000 / procfs::ticks_per_second().max(1);
     ProcessSample {
         job: job.map(|job| job.to_string_lossy().into_owned()),
-        cpu_ns: Some((stat.utime + stat.stime).saturating_mul(tick_ns)),
+        cpu_ns: Some((stat.utime + stat.stime).saturating_mul(tick_ns())),
         memory: Some(stat.rss.saturating_mul(procfs::page_size())),
         page,
     }

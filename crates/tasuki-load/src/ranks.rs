@@ -68,12 +68,6 @@ impl RankLoad {
             dead_peers: page.peers.iter().filter(|peer| peer.peer.dead).count(),
         }
     }
-
-    /// Its name: `rank@host`, or `program@host` if it has no rank.
-    pub fn name(&self) -> String {
-        let rank = self.rank.map_or_else(|| self.program.clone(), |rank| rank.to_string());
-        format!("{rank}@{}", self.host)
-    }
 }
 
 #[cfg(test)]
@@ -95,7 +89,6 @@ mod tests {
         let (old, new) = (sample(1000, 4_000_000_000), sample(9000, 5_000_000_000));
         let load = RankLoad::between("n1", Some(&old), &new, 2.0);
         assert_eq!((load.sent, load.busy, load.posted), (4000.0, Some(0.5), 2));
-        assert_eq!(load.name(), "3@n1");
         let first = RankLoad::between("n1", None, &new, 2.0);
         assert_eq!((first.sent, first.busy), (0.0, None));
     }

@@ -8,10 +8,10 @@ use tasuki_ring::stats_page::Snapshot;
 pub struct Processors {
     /// Number of processors that are on line.
     pub count: u32,
-    /// Time since boot that they spent on anything, all together, in ticks of `USER_HZ` (proc_stat(5)).
-    pub busy_ticks: u64,
+    /// Time since boot that they spent on anything, all together, nanoseconds.
+    pub busy_ns: u64,
     /// Time since boot that they spent at all, likewise.
-    pub all_ticks: u64,
+    pub all_ns: u64,
     /// Processes that ran or wanted to, averaged over a minute.
     pub load: f64,
 }

@@ -1,23 +1,28 @@
 //! Processors, memory and temperature of this host.
 
 use crate::sample::{Memory, Processors};
-use procfs::{Current, CurrentSI, KernelStats, LoadAverage, Meminfo};
+use nix::unistd::{SysconfVar, sysconf};
+use procfs::{Current, LoadAverage, Meminfo};
 use std::{fs, path::Path};
+use tasuki_sys::ticks::Ticks;
 
 /// The processors; the error says why they are unknown.
 pub fn processors() -> Result<Processors, String> {
-    let stats = KernelStats::current().map_err(|error| error.to_string())?;
+    let ticks = Ticks::now(None).map_err(|error| error.to_string())?.ok_or("/proc/stat names none")?;
+    let count = sysconf(SysconfVar::_NPROCESSORS_ONLN).map_err(|error| error.to_string())?;
     let load = LoadAverage::current().map_err(|error| error.to_string())?.one;
-    // The kernel writes two digits behind the point.
-    let load = (f64::from(load) * 100.0).round() / 100.0;
-    let total = &stats.total;
-    // Time of guests is part of user time (account_guest_time in kernel/sched/cputime.c).
-    let busy = [total.user, total.nice, total.system];
-    let more = [total.irq, total.softirq, total.steal].map(Option::unwrap_or_default);
-    let busy_ticks: u64 = busy.iter().chain(&more).sum();
-    let all_ticks = busy_ticks + total.idle + total.iowait.unwrap_or_default();
-    let count = u32::try_from(stats.cpu_time.len()).unwrap_or(u32::MAX);
-    Ok(Processors { count, busy_ticks, all_ticks, load })
+    Ok(Processors {
+        count: count.and_then(|count| u32::try_from(count).ok()).unwrap_or_default(),
+        busy_ns: ticks.all.saturating_sub(ticks.idle).saturating_mul(tick_ns()),
+        all_ns: ticks.all.saturating_mul(tick_ns()),
+        // The kernel writes two digits behind the point.
+        load: (f64::from(load) * 100.0).round() / 100.0,
+    })
+}
+
+/// Length of a tick of `USER_HZ`, in which the kernel counts processor time, nanoseconds.
+pub fn tick_ns() -> u64 {
+    1_000_000_000 / procfs::ticks_per_second().max(1)
 }
 
 /// The memory; the error says why it is unknown.

@@ -67,7 +67,7 @@ impl Watcher {
     }
 
     /// Waits until a host has answered, for no longer than `limit`.
-    pub fn wait(&mut self, limit: Duration) {
+    fn wait(&mut self, limit: Duration) {
         match self.answers.recv_timeout(limit) {
             Ok(answer) => self.take(answer),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}

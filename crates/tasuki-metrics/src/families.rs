@@ -9,9 +9,6 @@ use prometheus_client::registry::Unit::{Bytes, Celsius, Seconds};
 use std::collections::BTreeMap;
 use tasuki_load::{HostSample, NicSample, ProcessSample};
 
-/// Ticks of `USER_HZ` per second, in which `/proc/stat` counts (include/asm-generic/param.h).
-const TICKS_PER_SECOND: f64 = 100.0;
-
 /// Of a host.
 pub(crate) fn host() -> Vec<Family<HostSample>> {
     vec![
@@ -21,7 +18,7 @@ pub(crate) fn host() -> Vec<Family<HostSample>> {
         Family::<HostSample>::counter(
             "tasuki_host_busy",
             "Time since boot that all processors together have worked",
-            |host| Some(Real(host.processors.busy_ticks as f64 / TICKS_PER_SECOND)),
+            |host| Some(Real(host.processors.busy_ns as f64 / 1e9)),
         )
         .in_unit(Seconds),
         Family::<HostSample>::gauge(

@@ -1,6 +1,6 @@
 //! Labels: what a value is of.
 
-use tasuki_cluster::{Cluster, End, NicId};
+use tasuki_cluster::{Cluster, End};
 use tasuki_load::{HostSample, ProcessSample};
 
 /// Names and values of labels.
@@ -14,16 +14,15 @@ impl Labels {
 
     /// A NIC, and what its cable leads to.
     pub fn nic(host: &str, nic: &str, cluster: Option<&Cluster>) -> Self {
-        let mut labels = Self::host(host).and("nic", nic);
+        let labels = Self::host(host).and("nic", nic);
         let to = cluster.and_then(|cluster| {
-            let own = port(cluster, host, nic)?;
-            let ends = cluster.cable_of(cluster.cable_at(End::Nic(own))?).ends;
-            ends.into_iter().find(|end| *end != End::Nic(own)).map(|end| cluster.end_name(end))
+            let own = cluster.nic(&format!("{host}:{nic}"))?;
+            Some(cluster.end_name(cluster.other_end(End::Nic(own))?))
         });
-        if let Some(to) = to {
-            labels = labels.and("to", &to);
+        match to {
+            Some(to) => labels.and("to", &to),
+            None => labels,
         }
-        labels
     }
 
     /// A process, by its id: its rank and its program are not unique.
@@ -49,16 +48,10 @@ impl Labels {
     }
 }
 
-fn port(cluster: &Cluster, host: &str, nic: &str) -> Option<NicId> {
-    let id = cluster.host(host)?;
-    let index = cluster.host_of(id).nics.iter().position(|port| port.name == nic)?;
-    Some(NicId { host: id, index })
-}
-
 /// Keeps the NICs that are of the cluster file; without one, those that are devices.
 pub(crate) fn keep_ports(sample: &mut HostSample, host: &str, cluster: Option<&Cluster>) {
     sample.nics.retain(|nic| match cluster {
-        Some(cluster) => port(cluster, host, &nic.name).is_some(),
+        Some(cluster) => cluster.nic(&format!("{host}:{}", nic.name)).is_some(),
         None => nic.device,
     });
 }

@@ -104,9 +104,8 @@ impl Collector for Hosts {
         for family in families::rank() {
             family.encode(&mut encoder, ranks())?;
         }
+        let rails: Vec<_> = ranks().flat_map(|(process, labels)| families::rails(process, labels)).collect();
         for family in families::rail() {
-            let rails: Vec<_> =
-                ranks().flat_map(|(process, labels)| families::rails(process, labels)).collect();
             family.encode(&mut encoder, rails.iter().map(|(rail, labels)| (rail, labels)))?;
         }
         Ok(())

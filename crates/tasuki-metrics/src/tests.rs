@@ -19,7 +19,7 @@ fn sample() -> HostSample {
         ..Snapshot::default()
     };
     HostSample {
-        processors: Processors { count: 4, busy_ticks: 12_345, all_ticks: 99_999, load: 0.5 },
+        processors: Processors { count: 4, busy_ns: 123_450_000_000, all_ns: 999_990_000_000, load: 0.5 },
         nics: vec![nic("eth1"), nic("docker0")],
         processes: vec![ProcessSample { page, cpu_ns: Some(1_500_000_000), ..ProcessSample::default() }],
         ..HostSample::default()

@@ -12,5 +12,8 @@ pub mod netlink;
 pub mod netns;
 pub mod packet;
 pub mod priority;
+mod speed;
 pub mod tcp;
 pub mod ticks;
+
+pub use speed::negotiated_mbits;

@@ -163,9 +163,7 @@ impl Testbed {
     /// Rate of a rail; `None` if nothing holds it. On machines it is what the cluster file says.
     pub fn rate(&self, rail: &Rail) -> Option<Rate> {
         match self.lab_options() {
-            Some(options) if options.unshaped => None,
-            // A rate given to the lab holds for every cable.
-            Some(options) => Some(options.rate.unwrap_or(rail.rate)),
+            Some(options) => options.line_rate(rail.rate),
             None => Some(rail.rate),
         }
     }

@@ -13,9 +13,9 @@ use std::time::Duration;
 /// Longest single wait of either side.
 const NAP: Duration = Duration::from_millis(20);
 /// Send buffer of datagrams and frames, bytes; the kernel doubles it (socket(7)) and counts some 2,300 bytes
-/// for a full frame, so that it holds 450. A full buffer takes frames again when half of it is free. With the
-/// system's usual size (213 kB, 92 frames) a line of 100 Mbit/s idles when the sender is off its processor
-/// for 6 ms, as it often is beside other work; with this one it idles after 28 ms.
+/// for a full frame, so that it holds 450. A full buffer takes frames again when half of it is free. By that
+/// reckoning a line of 100 Mbit/s idles when the sender is off its processor for 28 ms, with the system's
+/// usual size (213 kB, 92 frames) when it is for 6 ms.
 pub(super) const SEND_BUFFER_BYTES: u32 = 512 << 10;
 
 /// Byte times of a UDP datagram with `payload` bytes of payload on the line.

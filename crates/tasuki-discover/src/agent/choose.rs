@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 use tasuki_cluster::check_interface;
 use tasuki_host::login_interfaces;
 use tasuki_lab::{HOST_SOCKET, MANAGEMENT_INTERFACE};
-use tasuki_sys::netlink::Link;
+use tasuki_sys::{negotiated_mbits, netlink::Link};
 
 /// Where sysfs shows the interfaces of this network namespace.
 const INTERFACES: &str = "/sys/class/net";
@@ -86,13 +86,9 @@ fn default_routes(four: &str, six: &str) -> Vec<String> {
     four.chain(six).filter(|name| name != "lo").collect()
 }
 
-/// The negotiated rate of a NIC in Mbit/s. The file cannot be read while the interface is down, and holds -1
-/// if the rate is unknown (Documentation/ABI/testing/sysfs-class-net). What a virtual interface says is not
-/// the rate of any cable, as of a lab's NICs, and is not taken.
+/// The negotiated rate of a NIC in Mbit/s.
 pub fn mbits(name: &str) -> Option<u64> {
-    let folder = Path::new(INTERFACES).join(name);
-    let text = fs::read_to_string(folder.join("speed")).ok().filter(|_| folder.join("device").exists())?;
-    text.trim().parse().ok().filter(|rate| *rate > 0 && *rate < u64::from(u32::MAX))
+    negotiated_mbits(&Path::new(INTERFACES).join(name))
 }
 
 #[cfg(test)]
