@@ -10,6 +10,7 @@ mod host_views;
 mod hostile;
 mod hostile_files;
 mod impostors;
+mod lab_clients;
 mod lab_descriptors;
 mod lab_hosts;
 mod lab_life;

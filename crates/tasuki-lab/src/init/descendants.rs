@@ -7,7 +7,7 @@ use nix::{
     },
     unistd::Pid,
 };
-use std::{collections::HashMap, fs};
+use std::{collections::HashMap, fs, io};
 
 /// Ends all descendants of this process. Those that are started meanwhile are found in the next round.
 pub fn end_descendants() {
@@ -15,10 +15,10 @@ pub fn end_descendants() {
     for _ in 0..ROUNDS {
         reap_all();
         let alive = descendants();
-        if alive.is_empty() {
+        if alive.as_ref().is_some_and(Vec::is_empty) {
             return;
         }
-        for process in alive {
+        for process in alive.into_iter().flatten() {
             let _ = kill(process, Signal::SIGKILL);
         }
         // This is only the pause between two rounds: it does not assume how long anything takes.
@@ -32,10 +32,11 @@ fn reap_all() {
     while reap().is_ok_and(|status| status != WaitStatus::StillAlive) {}
 }
 
-/// All descendants of this process.
-pub fn descendants() -> Vec<Pid> {
+/// All descendants of this process; `None` if the kernel does not say now which there are, because the
+/// machine is out of descriptors or memory.
+pub fn descendants() -> Option<Vec<Pid>> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
-    for (pid, parent) in processes() {
+    for (pid, parent) in processes().ok()? {
         children.entry(parent).or_default().push(pid);
     }
     let mut found = Vec::new();
@@ -46,21 +47,27 @@ pub fn descendants() -> Vec<Pid> {
             open.push(child);
         }
     }
-    found
+    Some(found)
 }
 
 /// Pairs of process and parent, for every process in the host.
-fn processes() -> Vec<(i32, i32)> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let parent = |pid: i32| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The command's name, in parentheses, may itself contain spaces and parentheses (proc(5)).
-        let (_, rest) = stat.rsplit_once(')')?;
-        Some((pid, rest.split_whitespace().nth(1)?.parse().ok()?))
-    };
-    entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter_map(parent)
-        .collect()
+fn processes() -> io::Result<Vec<(i32, i32)>> {
+    let mut pairs = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        match fs::read_to_string(format!("/proc/{pid}/stat")) {
+            Ok(stat) => pairs.extend(parent(&stat).map(|parent| (pid, parent))),
+            // It has ended since the folder was read.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ESRCH)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(pairs)
+}
+
+/// The parent in the text of `/proc/PID/stat` (proc(5)).
+fn parent(stat: &str) -> Option<i32> {
+    // The command's name, in parentheses, may itself contain spaces and parentheses.
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(1)?.parse().ok()
 }

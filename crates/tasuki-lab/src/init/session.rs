@@ -146,7 +146,6 @@ impl Session {
         let SessionStart { message, stdio, client, job, .. } = start;
         match Self::spawn(&message, stdio, job.as_ref().map(|(_, name)| name.as_str())) {
             Ok((command, children)) => {
-                client.send(&Reply::Started, &[]).map_err(while_doing("report"))?;
                 let job = job.map(|(socket, _)| socket);
                 Ok(Self { client, command, children, job, role: message.job })
             }
@@ -204,13 +203,10 @@ impl Session {
     }
 
     fn live(&mut self) {
-        let ended = loop {
-            match self.turn() {
-                Event::None => {}
-                Event::Ended(reply) => break Some(reply),
-                Event::ClientGone | Event::JobOver => break None,
-            }
-        };
+        // The command runs already. A client that has gone before it was told so has to be noticed like one
+        // that goes later: else nobody would end the command.
+        let told = self.client.send(&Reply::Started, &[]);
+        let ended = if told.is_ok() { self.await_end() } else { None };
         match (&self.role, ended) {
             // As with ssh, what stays in the background goes on; the host's process 1 adopts it.
             (JobRole::None, Some(reply)) => self.tell(reply),
@@ -227,6 +223,17 @@ impl Session {
                 if let Some(reply) = ended {
                     self.tell(reply);
                 }
+            }
+        }
+    }
+
+    /// Waits until the command ends, and says how; `None`: its client or its job has gone before.
+    fn await_end(&mut self) -> Option<Reply> {
+        loop {
+            match self.turn() {
+                Event::None => {}
+                Event::Ended(reply) => return Some(reply),
+                Event::ClientGone | Event::JobOver => return None,
             }
         }
     }
@@ -289,7 +296,7 @@ impl Session {
         let Some(job) = &self.job else { return };
         loop {
             self.reap();
-            if descendants().is_empty() {
+            if descendants().is_some_and(|left| left.is_empty()) {
                 return;
             }
             let mut waiting = [

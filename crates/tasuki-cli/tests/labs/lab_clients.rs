@@ -1,0 +1,68 @@
+//! Clients of a lab that go away before they have their answer.
+
+use crate::support::{MARK, TestLab, eventually, ok, skip_without_root};
+use nix::sys::{
+    memfd::{MFdFlags, memfd_create},
+    socket::{
+        AddressFamily, ControlMessage, MsgFlags, SockFlag, SockType, UnixAddr, connect, sendmsg, socket,
+    },
+};
+use std::{
+    ffi::OsString,
+    fs::File,
+    io::{IoSlice, Write},
+    os::fd::AsRawFd,
+    process::Command,
+};
+
+/// Asks a lab to run a command in `n1`, and goes before the lab can say that it runs.
+fn ask_and_go(lab: &str, argv: &[&str], job: &str) {
+    let strings = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+    let env = vec![(OsString::from(MARK), OsString::from(lab)), ("PATH".into(), "/usr/bin:/bin".into())];
+    let request = serde_json::json!({ "Exec": {
+        "host": "n1", "argv": strings(argv), "env": env, "cwd": "/", "share": [], "job": job,
+        "terminal": false,
+    }});
+    let mut text = File::from(memfd_create(c"request", MFdFlags::MFD_CLOEXEC).expect("a file"));
+    text.write_all(request.to_string().as_bytes()).expect("writes");
+    let null = File::options().read(true).write(true).open("/dev/null").expect("opens");
+    let descriptors = [&text, &null, &null, &null].map(AsRawFd::as_raw_fd);
+    let client = socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC, None);
+    let client = client.expect("a socket");
+    let address = UnixAddr::new_abstract(format!("tasuki-lab/{lab}").as_bytes()).expect("a name");
+    connect(client.as_raw_fd(), &address).expect("connects");
+    let control = [ControlMessage::ScmRights(&descriptors)];
+    let payload = [IoSlice::new(b"m")];
+    sendmsg::<()>(client.as_raw_fd(), &payload, &control, MsgFlags::empty(), None).expect("sends");
+}
+
+/// How many processes descend from this one: all that a lab has begun, if it is the lab's.
+fn descendants(pid: &str) -> usize {
+    let table = ok(Command::new("ps").args(["-e", "-o", "pid=,ppid="]));
+    let pairs: Vec<(&str, &str)> = table.lines().filter_map(|line| line.trim().split_once(' ')).collect();
+    let mut found = vec![pid];
+    let mut next = 0;
+    while let Some(&parent) = found.get(next) {
+        found.extend(pairs.iter().filter(|(_, its)| its.trim() == parent).map(|(pid, _)| pid));
+        next += 1;
+    }
+    found.len() - 1
+}
+
+#[test]
+fn commands_of_clients_that_go_at_once_end() {
+    if skip_without_root("commands_of_clients_that_go_at_once_end") {
+        return;
+    }
+    let lab = TestLab::up("gone", &["--shape", "full:2"]);
+    let pid = lab.status()["pid"].to_string();
+    let before = descendants(&pid);
+    for job in ["None", "Root"] {
+        for _ in 0..8 {
+            ask_and_go(&lab.name, &["sh", "-c", "setsid sleep 1000 & sleep 1000"], job);
+        }
+        // The lab serves its clients one after the other: it has begun all commands when it answers this.
+        assert_eq!(lab.status()["pid"].to_string(), pid);
+        eventually("the commands to end", || descendants(&pid) == before);
+    }
+}
