@@ -11,12 +11,21 @@ use std::{
     ffi::OsString,
     fs::File,
     io::{IoSlice, Write},
-    os::fd::AsRawFd,
+    os::fd::{AsRawFd, OwnedFd},
     process::Command,
 };
 
-/// Asks a lab to run a command in `n1`, and goes before the lab can say that it runs.
-fn ask_and_go(lab: &str, argv: &[&str], job: &str) {
+/// A connection to a lab.
+pub fn connection(lab: &str) -> OwnedFd {
+    let client = socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC, None);
+    let client = client.expect("a socket");
+    let address = UnixAddr::new_abstract(format!("tasuki-lab/{lab}").as_bytes()).expect("a name");
+    connect(client.as_raw_fd(), &address).expect("connects");
+    client
+}
+
+/// Asks a lab to run a command in `n1`, as the root of a job or in none.
+pub fn ask(client: &OwnedFd, lab: &str, argv: &[&str], job: &str) {
     let strings = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
     let env = vec![(OsString::from(MARK), OsString::from(lab)), ("PATH".into(), "/usr/bin:/bin".into())];
     let request = serde_json::json!({ "Exec": {
@@ -27,10 +36,6 @@ fn ask_and_go(lab: &str, argv: &[&str], job: &str) {
     text.write_all(request.to_string().as_bytes()).expect("writes");
     let null = File::options().read(true).write(true).open("/dev/null").expect("opens");
     let descriptors = [&text, &null, &null, &null].map(AsRawFd::as_raw_fd);
-    let client = socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC, None);
-    let client = client.expect("a socket");
-    let address = UnixAddr::new_abstract(format!("tasuki-lab/{lab}").as_bytes()).expect("a name");
-    connect(client.as_raw_fd(), &address).expect("connects");
     let control = [ControlMessage::ScmRights(&descriptors)];
     let payload = [IoSlice::new(b"m")];
     sendmsg::<()>(client.as_raw_fd(), &payload, &control, MsgFlags::empty(), None).expect("sends");
@@ -59,7 +64,8 @@ fn commands_of_clients_that_go_at_once_end() {
     let before = descendants(&pid);
     for job in ["None", "Root"] {
         for _ in 0..8 {
-            ask_and_go(&lab.name, &["sh", "-c", "setsid sleep 1000 & sleep 1000"], job);
+            // It goes before the lab can say that the command runs.
+            ask(&connection(&lab.name), &lab.name, &["sh", "-c", "setsid sleep 1000 & sleep 1000"], job);
         }
         // The lab serves its clients one after the other: it has begun all commands when it answers this.
         assert_eq!(lab.status()["pid"].to_string(), pid);

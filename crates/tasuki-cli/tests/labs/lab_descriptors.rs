@@ -1,11 +1,15 @@
 //! A lab whose process has used up its file descriptors: it says so, can be asked and changed, works again
 //! when there are some, and goes down.
 
+use super::lab_clients::{ask, connection};
 use crate::support::{TestLab, eventually, ok, skip_without_root, tasuki, text};
-use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use std::{
     fs,
-    os::fd::{AsRawFd, OwnedFd},
+    os::fd::OwnedFd,
     path::Path,
     process::{Command, Output},
 };
@@ -18,14 +22,7 @@ fn open(pid: &str) -> Vec<u64> {
 
 /// Uses up the descriptors that a lab's process may have: clients that connect and ask nothing hold one each.
 fn use_up(lab: &str, pid: &str, limit: u64) -> Vec<OwnedFd> {
-    let address = UnixAddr::new_abstract(format!("tasuki-lab/{lab}").as_bytes()).expect("a name");
-    let client = || {
-        let client = socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC, None);
-        let client = client.expect("a socket");
-        connect(client.as_raw_fd(), &address).expect("connects");
-        client
-    };
-    let clients = (open(pid).len() as u64..limit).map(|_| client()).collect();
+    let clients = (open(pid).len() as u64..limit).map(|_| connection(lab)).collect();
     eventually("all descriptors are used", || open(pid).len() as u64 == limit);
     clients
 }
@@ -73,4 +70,26 @@ fn a_lab_without_descriptors_says_so_and_goes_down() {
     let output = ends(&["lab", "down", name]);
     assert!(output.status.success(), "{}", text(&output));
     eventually("the lab's process is gone", || !Path::new(&format!("/proc/{pid}")).exists());
+}
+
+#[test]
+fn descriptors_of_clients_that_have_gone_serve_those_behind_them() {
+    if skip_without_root("descriptors_of_clients_that_have_gone_serve_those_behind_them") {
+        return;
+    }
+    let lab = TestLab::up("behind", &["--shape", "full:2"]);
+    let pid = lab.status()["pid"].to_string();
+    let few = open(&pid).into_iter().max().unwrap_or(0) + 5;
+    ok(Command::new("prlimit").args(["--pid", &pid, &format!("--nofile={few}:")]));
+    let mut clients = use_up(&lab.name, &pid, few);
+    let last = clients.pop().expect("a client");
+    // The lab's process sees all of this at once.
+    let signal = |signal| kill(Pid::from_raw(pid.parse().expect("a number")), signal).expect("signals");
+    signal(Signal::SIGSTOP);
+    drop(clients);
+    ask(&last, &lab.name, &["touch", "/tmp/began"], "None");
+    signal(Signal::SIGCONT);
+    let began =
+        || lab.exec("n1", &["test", "-e", "/tmp/began"]).status().is_ok_and(|status| status.success());
+    eventually("the command to run", began);
 }

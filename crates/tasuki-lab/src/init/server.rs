@@ -118,10 +118,9 @@ impl Server {
             self.reserve.fill();
         }
         self.jobs.readable(&jobs);
-        for position in clients.into_iter().rev() {
-            let client = self.clients.remove(position);
-            self.serve(client);
-        }
+        // In the order in which they have come: those that have gone leave their descriptors to those behind.
+        let asking: Vec<Channel> = clients.into_iter().rev().map(|at| self.clients.remove(at)).collect();
+        asking.into_iter().rev().for_each(|client| self.serve(client));
         for position in listeners {
             self.accept(position);
         }
