@@ -36,6 +36,12 @@ pub enum InternalCommand {
     /// What one host does, as JSON for every line of input
     #[command(hide = true)]
     LoadAgent,
+    /// Where one host's processes are in their programs, as JSON
+    #[command(hide = true)]
+    StacksAgent {
+        /// Only those of this job
+        job: Option<String>,
+    },
     /// What `doctor` must know of one host, as JSON
     #[command(hide = true)]
     DoctorFacts,

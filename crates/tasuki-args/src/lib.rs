@@ -32,6 +32,7 @@ mod sharing;
 mod simulate;
 mod slurm;
 mod source;
+mod stacks;
 mod stats;
 mod stripe;
 mod terms;
@@ -67,6 +68,7 @@ pub use self::remote::RemoteArgs;
 pub use self::run::{EnvArgs, ProgramArgs, RunArgs};
 pub use self::simulate::{Rhinet2Args, SimulateArgs};
 pub use self::slurm::{SlurmCommand, SlurmConf, SlurmProlog};
+pub use self::stacks::StacksArgs;
 pub use self::stats::{DoctorArgs, StatsArgs};
 pub use self::stripe::{BenchCross, BenchStripe};
 pub use self::terms::JobName;
@@ -190,6 +192,8 @@ pub enum Command {
     Bench(BenchCommand),
     /// Counters of running processes: per peer and rail, with rates
     Stats(StatsArgs),
+    /// Where ranks are in their program: MPI function, file and line
+    Stacks(StacksArgs),
     /// What hosts, NICs and ranks count, as OpenMetrics text for Prometheus and others
     Metrics(MetricsArgs),
     /// What hosts, NICs, ranks and jobs do now, live on the terminal

@@ -25,6 +25,7 @@ mod pages;
 mod paper;
 mod run;
 mod slurm;
+mod stacks;
 mod stats;
 mod top;
 mod topo;
@@ -91,6 +92,7 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Env(arguments) => run::env(&arguments),
         Command::Slurm(command) => slurm::run(command),
         Command::Stats(arguments) => stats::run(&arguments),
+        Command::Stacks(arguments) => stacks::run(&arguments),
         Command::Metrics(arguments) => metrics::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
@@ -114,6 +116,7 @@ fn internal(command: InternalCommand) -> Result<ExitCode, Failure> {
         InternalCommand::Pages { folder } => pages::write(&folder),
         InternalCommand::StatsPages => stats::pages(),
         InternalCommand::LoadAgent => top::agent(),
+        InternalCommand::StacksAgent { job } => stacks::agent(job.as_deref()),
         InternalCommand::DoctorFacts => doctor::local_facts(),
         InternalCommand::JobFacts { paths } => run::local_facts(&paths),
         InternalCommand::TraceParts { folder } => trace::parts(&folder),

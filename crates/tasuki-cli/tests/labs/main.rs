@@ -21,6 +21,7 @@ mod metrics;
 mod paper;
 mod paths;
 mod simulate;
+mod stacks;
 mod terminal;
 mod test_builds;
 mod top;

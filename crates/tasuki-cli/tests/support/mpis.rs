@@ -50,9 +50,18 @@ pub fn mpis(test: &str) -> Vec<Mpi> {
 
 /// Builds a program of the launcher's tests with an MPI's compiler.
 pub fn build(mpi: &Mpi, program: &str, folder: &Path) -> PathBuf {
+    build_with(&["-O2"], mpi, program, folder)
+}
+
+/// Like [`build`], so that debuggers find every function and line.
+pub fn build_for_debuggers(mpi: &Mpi, program: &str, folder: &Path) -> PathBuf {
+    build_with(&["-O0", "-g"], mpi, program, folder)
+}
+
+fn build_with(options: &[&str], mpi: &Mpi, program: &str, folder: &Path) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tasuki-launch/tests/programs").join(program);
     let target = folder.join(format!("{}-{}", program.trim_end_matches(".c"), mpi.name));
-    ok(Command::new(&mpi.mpicc).arg("-O2").arg("-o").arg(&target).arg(source));
+    ok(Command::new(&mpi.mpicc).args(options).arg("-o").arg(&target).arg(source));
     target
 }
 

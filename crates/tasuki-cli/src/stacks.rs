@@ -1,0 +1,90 @@
+//! `tasuki stacks`: where ranks are in their program.
+
+use std::process::ExitCode;
+use tasuki_args::StacksArgs;
+use tasuki_fleet::Fleet;
+use tasuki_stacks::{Group, HostStacks, ProcessStacks, Selection, Stacks, ranks_in_words};
+use tasuki_terminal::{Failure, print_json, print_json_line, progress_bar, table, width};
+
+/// What stands in the place of an MPI function where a rank is in none.
+const OUTSIDE: &str = "(not in MPI)";
+
+/// The internal command that every host runs: prints where its processes are, as JSON.
+pub fn agent(job: Option<&str>) -> Result<ExitCode, Failure> {
+    print_json_line(&HostStacks::local(job))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the command.
+pub fn run(arguments: &StacksArgs) -> Result<ExitCode, Failure> {
+    let fleet = Fleet::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
+    let bar = progress_bar(fleet.len() as u64).with_prefix("hosts");
+    let selection = Selection {
+        job: arguments.job.clone(),
+        program: arguments.program.clone(),
+        ranks: arguments.ranks.clone(),
+    };
+    let stacks = Stacks::of(&fleet, &selection, |host| {
+        bar.set_message(host.to_owned());
+        bar.inc(1);
+    });
+    bar.finish_and_clear();
+    let groups = Group::of(&stacks.processes);
+    if arguments.json {
+        print_json(&serde_json::json!({ "groups": groups, "processes": stacks.processes }))?;
+    } else if stacks.processes.is_empty() {
+        let job = arguments.job.as_ref().map_or(String::new(), |job| format!(" in job {job}"));
+        eprintln!(
+            "tasuki: no such process on {} uses Tasuki{job}; `tasuki stats` lists those that do",
+            fleet.title()
+        );
+    } else {
+        show(&groups);
+        if arguments.all {
+            stacks.processes.iter().for_each(show_process);
+        }
+    }
+    stacks.problems.iter().for_each(|problem| eprintln!("tasuki: {problem}"));
+    let is_complete = stacks.problems.is_empty() && !stacks.processes.is_empty();
+    Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The ranks of a group, or how many processes without a rank it has.
+fn who(group: &Group) -> String {
+    match group.ranks.is_empty() {
+        true => format!("{} without a rank", group.processes),
+        false => ranks_in_words(&group.ranks),
+    }
+}
+
+fn show(groups: &[Group]) {
+    let mut rows = table(["program", "ranks", "in", "called by", "at", "receives", "unexpected", "sends"]);
+    for group in groups {
+        let job = group.job.as_ref().map_or(String::new(), |job| format!(" (job {job})"));
+        rows.add_row([
+            format!("{}{job}", group.program),
+            who(group),
+            group.place.call.clone().unwrap_or_else(|| OUTSIDE.into()),
+            group.place.function.clone().unwrap_or_else(|| "??".into()),
+            group.place.source.clone().unwrap_or_else(|| "-".into()),
+            group.receives_posted.to_string(),
+            group.unexpected.to_string(),
+            group.sends_pending.to_string(),
+        ]);
+    }
+    println!("{}", rows.keys(2).right_from(5).text(width()));
+    for group in groups.iter().filter(|group| group.path.len() > 1) {
+        println!("\n{} {}:", group.program, who(group));
+        group.path.iter().for_each(|frame| println!("  {frame}"));
+        group.place.call.iter().for_each(|call| println!("  {call}"));
+    }
+}
+
+fn show_process(process: &ProcessStacks) {
+    let rank = process.rank.map_or(String::new(), |rank| format!("rank {rank}, "));
+    println!("\n{rank}process {} on {}, {}:", process.pid, process.host, process.program);
+    for thread in &process.threads {
+        println!("  thread {} {}", thread.id, thread.name);
+        thread.frames.iter().for_each(|frame| println!("    {frame}"));
+    }
+}

@@ -1,0 +1,90 @@
+//! What one host says of its own processes.
+
+use crate::{frame::ProcessStacks, gdb};
+use serde::{Deserialize, Serialize};
+use std::{
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+use tasuki_load::ProcessSample;
+
+/// The hidden subcommand of `tasuki` that prints a host's [`HostStacks`] as JSON.
+pub const AGENT_COMMAND: &str = "stacks-agent";
+
+/// The processes of one host that use Tasuki.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct HostStacks {
+    /// Processes, in no order.
+    pub processes: Vec<ProcessStacks>,
+    /// What could not be read, and why.
+    pub problems: Vec<String>,
+}
+
+impl HostStacks {
+    /// Those of the host that this process runs on, and only those of a job if one is named.
+    pub fn local(job: Option<&str>) -> Self {
+        let (samples, problems) = tasuki_load::processes();
+        let wanted: Vec<ProcessSample> =
+            samples.into_iter().filter(|sample| job.is_none() || sample.job.as_deref() == job).collect();
+        Self { processes: at_once(&wanted, look), problems }
+    }
+}
+
+/// Does the same for all items, as many at a time as this process may use processors.
+fn at_once<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(items.len());
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let result = work(item);
+                    done.lock().expect("no worker panics while it holds this").push(result);
+                }
+            });
+        }
+    });
+    done.into_inner().expect("no worker panics while it holds this")
+}
+
+fn look(sample: &ProcessSample) -> ProcessStacks {
+    let page = &sample.page;
+    // The kernel says nothing of a process whose number on its page is another one here.
+    let threads = match sample.cpu_ns {
+        Some(_) => gdb::threads(page.pid),
+        None => Err("its process id on this host is not known: it runs in a container, or has ended".into()),
+    };
+    let (threads, problem) = match threads {
+        Ok(threads) => (threads, None),
+        Err(problem) => (Vec::new(), Some(problem)),
+    };
+    ProcessStacks {
+        host: page.host.clone(),
+        pid: page.pid,
+        program: page.program.clone(),
+        rank: page.rank,
+        job: sample.job.clone(),
+        receives_posted: page.endpoint.receives_posted,
+        unexpected: page.endpoint.unexpected,
+        sends_pending: page.peers.iter().map(|peer| peer.peer.sends_pending).sum(),
+        threads,
+        problem,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_item_is_worked_on_once() {
+        let items: Vec<u32> = (0..100).collect();
+        let mut found = at_once(&items, |item| item * 2);
+        found.sort_unstable();
+        assert_eq!(found, items.iter().map(|item| item * 2).collect::<Vec<_>>());
+        assert!(at_once(&[], |item: &u32| *item).is_empty());
+    }
+}

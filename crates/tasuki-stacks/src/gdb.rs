@@ -1,0 +1,134 @@
+//! Asking gdb for the threads of a process and their frames.
+
+use crate::{
+    frame::{Frame, Thread},
+    mi::{Answer, answers},
+};
+use serde_json::Value;
+use std::{fs, io, process::Command, time::Duration};
+use tasuki_process::{Limited, text_file};
+
+/// How long gdb may take for one process. It reads the symbols of a hundred libraries within a few seconds.
+pub(crate) const LIMIT: Duration = Duration::from_secs(30);
+/// Frames of a thread that are asked for; a recursion that is deeper is cut off at its outer end.
+const FRAMES_MAX: u32 = 256;
+/// Threads of a process that are asked for.
+const THREADS_MAX: usize = 256;
+/// What goes before the frames: settings, the process, its threads.
+const ATTACH: u32 = 4;
+const THREADS: u32 = 5;
+const FIRST_FRAMES: u32 = 6;
+
+/// The threads of a process, the first one first. It stands still for as long as gdb looks.
+///
+/// # Errors
+/// In words: gdb is not there, or the kernel does not let it look at the process.
+pub(crate) fn threads(pid: u32) -> Result<Vec<Thread>, String> {
+    let count = fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count).min(THREADS_MAX);
+    if count == 0 {
+        return Err("it has ended".into());
+    }
+    let input = text_file(&orders(pid, count)).map_err(|error| format!("no file for orders: {error}"))?;
+    let mut gdb = Command::new("gdb");
+    // Without the user's own start files: they may run commands, and print.
+    gdb.args(["--quiet", "-nx", "-nh", "--interpreter=mi"]);
+    let run = Limited::new(LIMIT).input(input).end_with_parent().run(&mut gdb);
+    let output = run.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => "there is no gdb on this host: apt-get install gdb".to_owned(),
+        _ => format!("cannot run gdb: {error}"),
+    })?;
+    if output.timed_out {
+        return Err(format!("gdb has not answered within {} s", LIMIT.as_secs()));
+    }
+    let answers = answers(&output.stdout);
+    let Some(attached) = answers.iter().find(|answer| answer.token == ATTACH) else {
+        return Err(format!("gdb did not answer: {}", output.stderr_tail(1)));
+    };
+    if attached.class == "error" {
+        return Err(refusal(text(attached.results.get("msg"))));
+    }
+    Ok(read(pid, &answers))
+}
+
+/// All that gdb is told. Nothing is loaded from the network or from folders beside libraries.
+fn orders(pid: u32, threads: usize) -> String {
+    let mut orders = format!(
+        "1-gdb-set debuginfod enabled off\n2-gdb-set auto-load off\n3-gdb-set confirm off\n\
+         {ATTACH}-target-attach {pid}\n{THREADS}-thread-info\n"
+    );
+    for (number, token) in (1..=threads).zip(FIRST_FRAMES..) {
+        orders += &format!("{token}-stack-list-frames --thread {number} 0 {}\n", FRAMES_MAX - 1);
+    }
+    orders + "-target-detach\n-gdb-exit\n"
+}
+
+/// What is said of a process that gdb cannot attach to, and what helps.
+fn refusal(said: &str) -> String {
+    let said = said.trim_end_matches('.');
+    if !said.contains("not permitted") {
+        return format!("gdb: {said}");
+    }
+    let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
+    match scope.trim() {
+        "" | "0" => {
+            format!("gdb: {said}: ask as root, or as the user of the process; another debugger may have it")
+        }
+        _ => format!("gdb: {said}: ask as root, or allow it: sysctl kernel.yama.ptrace_scope=0"),
+    }
+}
+
+fn text(value: Option<&Value>) -> &str {
+    value.and_then(Value::as_str).unwrap_or_default()
+}
+
+fn read(pid: u32, answers: &[Answer]) -> Vec<Thread> {
+    let of = |token| answers.iter().find(|answer| answer.token == token && answer.class == "done");
+    let known = of(THREADS).and_then(|answer| answer.results.get("threads")?.as_array());
+    let thread = |known: &Value| {
+        let number: u32 = text(known.get("id")).parse().ok()?;
+        let stack = of(FIRST_FRAMES - 1 + number)?.results.get("stack")?.as_array()?;
+        Some(Thread {
+            id: light_weight_process(text(known.get("target-id"))).unwrap_or(pid),
+            name: text(known.get("name")).into(),
+            frames: stack.iter().map(frame).collect(),
+        })
+    };
+    let mut threads: Vec<Thread> = known.into_iter().flatten().filter_map(thread).collect();
+    threads.sort_by_key(|thread| (thread.id != pid, thread.id));
+    threads
+}
+
+/// The kernel's number of a thread that gdb calls `Thread 0x7f2ffe79b740 (LWP 2867)`, `LWP 2867` or, where it
+/// is alone, `process 2867`.
+fn light_weight_process(target: &str) -> Option<u32> {
+    let number = target.rsplit(' ').next()?.trim_end_matches(')');
+    number.parse().ok()
+}
+
+fn frame(frame: &Value) -> Frame {
+    let known = |name| frame.get(name).and_then(Value::as_str).map(str::to_owned);
+    Frame {
+        function: known("func").filter(|name| name != "??"),
+        file: known("file"),
+        line: known("line").and_then(|line| line.parse().ok()),
+        library: known("from"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_numbered_as_the_kernel_does() {
+        assert_eq!(light_weight_process("Thread 0x7f2ffe79b740 (LWP 2867)"), Some(2867));
+        assert_eq!(light_weight_process("LWP 2867"), Some(2867));
+        assert_eq!(light_weight_process("process 2867"), Some(2867));
+        assert_eq!(light_weight_process(""), None);
+    }
+
+    #[test]
+    fn a_process_that_has_ended_is_said_to() {
+        assert_eq!(threads(u32::MAX), Err("it has ended".into()));
+    }
+}

@@ -1,0 +1,153 @@
+//! Ranks that are at one place of their program.
+
+use crate::{
+    frame::{Frame, ProcessStacks},
+    place::Place,
+};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Ranks of one job that are at one place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Group {
+    /// The job of the resident runtime.
+    pub job: Option<String>,
+    /// The program's name.
+    pub program: String,
+    /// Where they are.
+    pub place: Place,
+    /// Their ranks, in order; those without a rank are not among them.
+    pub ranks: Vec<u32>,
+    /// How many processes they are.
+    pub processes: usize,
+    /// Receives that they have posted and that no message has matched yet.
+    pub receives_posted: u64,
+    /// Messages that have come before a receive for them.
+    pub unexpected: u64,
+    /// Sends that are not complete.
+    pub sends_pending: u64,
+    /// Calls of the program itself down to that place, outermost first, of the first of them.
+    pub path: Vec<Frame>,
+}
+
+impl Group {
+    /// The groups of all processes whose threads are known, the largest of each job first.
+    pub fn of(processes: &[ProcessStacks]) -> Vec<Self> {
+        let mut groups: BTreeMap<_, Self> = BTreeMap::new();
+        for process in processes.iter().filter(|process| process.problem.is_none()) {
+            let place = Place::of(&process.threads);
+            let key = (process.job.clone(), process.program.clone(), place.clone());
+            let group = groups.entry(key).or_insert_with(|| Self::new(process, place));
+            group.ranks.extend(process.rank);
+            group.processes += 1;
+            group.receives_posted += process.receives_posted;
+            group.unexpected += process.unexpected;
+            group.sends_pending += process.sends_pending;
+        }
+        let mut groups: Vec<Self> = groups.into_values().collect();
+        groups.iter_mut().for_each(|group| group.ranks.sort_unstable());
+        let order = |group: &Self| (group.job.clone(), group.program.clone(), usize::MAX - group.processes);
+        groups.sort_by_key(order);
+        groups
+    }
+
+    fn new(process: &ProcessStacks, place: Place) -> Self {
+        Self {
+            job: process.job.clone(),
+            program: process.program.clone(),
+            path: path(process, &place),
+            place,
+            ranks: Vec::new(),
+            processes: 0,
+            receives_posted: 0,
+            unexpected: 0,
+            sends_pending: 0,
+        }
+    }
+}
+
+/// The frames from a thread's outermost one to the place's function, of the thread that is there.
+fn path(process: &ProcessStacks, place: &Place) -> Vec<Frame> {
+    let is_place = |frame: &Frame| frame.function == place.function && frame.source() == place.source;
+    let of_thread = |frames: &[Frame]| {
+        let at = frames.iter().position(is_place)?;
+        Some(frames[at..].iter().rev().cloned().collect::<Vec<_>>())
+    };
+    let known = process.threads.iter().find_map(|thread| of_thread(&thread.frames));
+    let mut path = known.unwrap_or_default();
+    // What a program's start is made of says nothing about the program.
+    let main = path.iter().position(|frame| frame.name() == "main").unwrap_or(0);
+    path.drain(..main);
+    path
+}
+
+/// Ranks as `0-3,7`.
+pub fn ranks_in_words(ranks: &[u32]) -> String {
+    let mut spans: Vec<(u32, u32)> = Vec::new();
+    for &rank in ranks {
+        match spans.last_mut() {
+            Some((_, last)) if *last == rank => {}
+            Some((_, last)) if last.checked_add(1) == Some(rank) => *last = rank,
+            _ => spans.push((rank, rank)),
+        }
+    }
+    let word = |(first, last): &(u32, u32)| match last - first {
+        0 => first.to_string(),
+        _ => format!("{first}-{last}"),
+    };
+    spans.iter().map(word).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::Thread;
+
+    fn frame(function: &str, line: Option<u32>) -> Frame {
+        Frame {
+            function: Some(function.into()),
+            file: line.map(|_| "a.c".into()),
+            line,
+            library: line.is_none().then(|| "lib.so".into()),
+        }
+    }
+
+    fn process(rank: u32, frames: &[Frame]) -> ProcessStacks {
+        let thread = Thread { id: 1, frames: frames.to_vec(), ..Thread::default() };
+        ProcessStacks {
+            program: "a".into(),
+            rank: Some(rank),
+            threads: vec![thread],
+            receives_posted: 1,
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn ranks_at_one_place_are_one_group_whatever_their_library_does() {
+        let outer = [frame("step", Some(7)), frame("main", Some(9)), frame("__libc_start_call_main", None)];
+        let waits = |inner: &str| [&[frame(inner, None), frame("MPI_Recv", None)][..], &outer].concat();
+        let computes = [&[frame("relax", Some(3))][..], &outer].concat();
+        let unknown = ProcessStacks { problem: Some("no gdb".into()), ..process(9, &[]) };
+        let groups = Group::of(&[
+            process(0, &waits("poll")),
+            process(1, &computes),
+            process(2, &waits("spin")),
+            unknown,
+        ]);
+        assert_eq!(groups.len(), 2);
+        let (waiting, computing) = (&groups[0], &groups[1]);
+        assert_eq!((waiting.ranks.as_slice(), waiting.receives_posted), (&[0, 2][..], 2));
+        assert_eq!(waiting.place.call.as_deref(), Some("MPI_Recv"));
+        let names = |group: &Group| group.path.iter().map(Frame::to_string).collect::<Vec<_>>();
+        assert_eq!(names(waiting), ["main at a.c:9", "step at a.c:7"]);
+        assert_eq!(names(computing), ["main at a.c:9", "step at a.c:7", "relax at a.c:3"]);
+        assert_eq!((computing.ranks.as_slice(), computing.place.call.as_deref()), (&[1][..], None));
+    }
+
+    #[test]
+    fn ranks_are_written_as_spans() {
+        assert_eq!(ranks_in_words(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
+        assert_eq!((ranks_in_words(&[]), ranks_in_words(&[3, 3])), (String::new(), "3".into()));
+    }
+}

@@ -1,0 +1,19 @@
+//! Where the ranks of a job are: the calls that each of their threads is in, on all hosts of a fleet.
+//!
+//! Every host asks gdb about its own processes ([`agent`]). [`Stacks::of`] gathers what all hosts say, and
+//! [`Group`] brings together the ranks that are at one place of their program.
+#![forbid(unsafe_code)]
+
+pub mod agent;
+mod frame;
+mod gather;
+mod gdb;
+mod group;
+mod mi;
+mod place;
+
+pub use agent::{AGENT_COMMAND, HostStacks};
+pub use frame::{Frame, ProcessStacks, Thread};
+pub use gather::{Selection, Stacks};
+pub use group::{Group, ranks_in_words};
+pub use place::Place;

@@ -1,0 +1,135 @@
+//! The place of its program at which a rank is: the MPI function that it has called, and from where.
+
+use crate::frame::{Frame, Thread};
+use serde::Serialize;
+
+/// A place of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Place {
+    /// The MPI function that was called, by its name in C; `None`: the program is not in MPI.
+    pub call: Option<String>,
+    /// The program's own function that is running, or that has made the call; `None`: no symbol is known.
+    pub function: Option<String>,
+    /// File and line there, or the library; `None`: unknown.
+    pub source: Option<String>,
+}
+
+impl Place {
+    /// Of a process with these threads. The first thread counts, unless another one alone is in MPI.
+    pub fn of(threads: &[Thread]) -> Self {
+        let places = || threads.iter().map(|thread| Self::of_thread(&thread.frames));
+        let first = places().next().unwrap_or_default();
+        let mut calls = places().filter(|place| place.call.is_some());
+        if first.call.is_some() {
+            return first;
+        }
+        match (calls.next(), calls.next()) {
+            (Some(only), None) => only,
+            _ => first,
+        }
+    }
+
+    fn of_thread(frames: &[Frame]) -> Self {
+        // The outermost one is the program's; MPIs call functions of MPI themselves.
+        let call = frames.iter().rposition(|frame| mpi_name(frame.name()).is_some());
+        let caller = match call {
+            Some(at) => frames.get(at + 1),
+            // The innermost function of the program itself: what it has called in libraries says less.
+            None => frames
+                .iter()
+                .find(|frame| frame.library.is_none() && frame.file.is_some())
+                .or_else(|| frames.iter().find(|frame| frame.function.is_some())),
+        };
+        Self {
+            call: call.and_then(|at| mpi_name(frames[at].name())),
+            function: caller.and_then(|frame| frame.function.clone()),
+            source: caller.and_then(Frame::source),
+        }
+    }
+}
+
+/// The name in C of an MPI function, if this symbol is one: `MPI_Recv` and `PMPI_Recv`, in Fortran
+/// `mpi_recv_`, `mpi_recv__`, `PMPI_RECV`, `mpi_recv_f08_` and the like (MPI 4.1, sections 15.2 and 19.1).
+fn mpi_name(symbol: &str) -> Option<String> {
+    let symbol = symbol.split('@').next().unwrap_or(symbol).trim_end_matches('_');
+    let lower = symbol.to_ascii_lowercase();
+    let rest = lower.strip_prefix('p').filter(|rest| rest.starts_with("mpi_")).unwrap_or(&lower);
+    let name = rest.strip_prefix("mpi_")?;
+    let name = name.strip_suffix("_f08ts").or_else(|| name.strip_suffix("_f08")).unwrap_or(name);
+    let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if name.is_empty() || !is_word {
+        return None;
+    }
+    // C's names begin with a capital and go on without: `MPI_Type_create_struct`; there are a few exceptions, of
+    // which `MPI_File`'s and the like do not wait for anybody.
+    let mut letters = name.chars();
+    let first = letters.next()?.to_ascii_uppercase();
+    Some(format!("MPI_{first}{}", letters.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(function: &str, source: Option<(&str, u32)>, library: Option<&str>) -> Frame {
+        Frame {
+            function: Some(function.into()),
+            file: source.map(|(file, _)| file.into()),
+            line: source.map(|(_, line)| line),
+            library: library.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_c_in_every_language() {
+        for (symbol, name) in [
+            ("MPI_Recv", "MPI_Recv"),
+            ("PMPI_Recv", "MPI_Recv"),
+            ("mpi_recv_", "MPI_Recv"),
+            ("pmpi_recv__", "MPI_Recv"),
+            ("PMPI_ALLREDUCE", "MPI_Allreduce"),
+            ("mpi_waitall_f08_", "MPI_Waitall"),
+            ("PMPI_Win_fence", "MPI_Win_fence"),
+        ] {
+            assert_eq!(mpi_name(symbol).as_deref(), Some(name), "{symbol}");
+        }
+        for symbol in
+            ["MPIR_Wait", "MPID_Recv", "main", "MPI_", "ompi_request_wait", "mpi_recv_::inner", "??"]
+        {
+            assert_eq!(mpi_name(symbol), None, "{symbol}");
+        }
+    }
+
+    #[test]
+    fn the_outermost_call_and_its_caller_count() {
+        let frames = [
+            frame("poll", None, Some("libc.so.6")),
+            frame("PMPI_Wait", None, Some("libmpi.so.40")),
+            frame("MPI_Barrier", None, Some("libmpi.so.40")),
+            frame("step", Some(("/src/heat.c", 40)), None),
+            frame("main", Some(("/src/heat.c", 80)), None),
+        ];
+        let place = Place::of(&[Thread { frames: frames.to_vec(), ..Thread::default() }]);
+        let words = (place.call.as_deref(), place.function.as_deref(), place.source.as_deref());
+        assert_eq!(words, (Some("MPI_Barrier"), Some("step"), Some("heat.c:40")));
+    }
+
+    #[test]
+    fn a_rank_outside_mpi_is_in_its_own_innermost_function() {
+        let computes = Thread {
+            frames: vec![
+                frame("nanosleep", None, Some("libc.so.6")),
+                frame("relax", Some(("heat.c", 12)), None),
+                frame("main", Some(("heat.c", 80)), None),
+            ],
+            ..Thread::default()
+        };
+        let place = Place::of(std::slice::from_ref(&computes));
+        assert_eq!((place.call, place.function.as_deref()), (None, Some("relax")));
+        let helper = Thread { frames: vec![frame("MPI_Send", None, None)], ..Thread::default() };
+        let two = Place::of(&[computes.clone(), helper.clone()]);
+        assert_eq!(two.call.as_deref(), Some("MPI_Send"), "another thread alone is in MPI");
+        let three = Place::of(&[computes, helper.clone(), helper]);
+        assert_eq!(three.function.as_deref(), Some("relax"), "which of two threads is meant is not known");
+    }
+}
