@@ -8,6 +8,7 @@ use std::{net::SocketAddr, path::PathBuf};
 #[command(
     after_help = "  tasuki metrics                      # prints, of the only lab that is up or this machine
   tasuki metrics --cluster cluster.toml --listen 127.0.0.1:9465
+  tasuki metrics --rules > /etc/prometheus/tasuki.rules.yml
   tasuki metrics --output /var/lib/prometheus/node-exporter/tasuki.prom
 
 With --listen it answers http://ADDRESS/metrics until Ctrl-C, and asks all hosts for every answer; one \
@@ -30,4 +31,7 @@ pub struct MetricsArgs {
     /// Answer http://ADDRESS/metrics, as 127.0.0.1:9465
     #[arg(long, conflicts_with = "output")]
     pub listen: Option<SocketAddr>,
+    /// Print alert rules for Prometheus, and end
+    #[arg(long, conflicts_with_all = ["lab", "cluster", "output", "listen"])]
+    pub rules: bool,
 }

@@ -23,6 +23,10 @@ const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=u
 
 /// Runs the command.
 pub fn run(arguments: &MetricsArgs) -> Result<ExitCode, Failure> {
+    if arguments.rules {
+        print!("{}", tasuki_metrics::ALERT_RULES);
+        return Ok(ExitCode::SUCCESS);
+    }
     let fleet = Fleet::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
     let mut sampler = Sampler::new(fleet);
     if let Some(address) = arguments.listen {

@@ -33,7 +33,7 @@ impl Labels {
             labels = labels.and("rank", &rank.to_string());
         }
         if let Some(job) = &process.job {
-            labels = labels.and("job", job);
+            labels = labels.and("job_id", job);
         }
         labels
     }

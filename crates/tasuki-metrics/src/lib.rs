@@ -21,6 +21,9 @@ use std::fmt;
 use tasuki_cluster::Cluster;
 use tasuki_load::HostSample;
 
+/// Alert rules for Prometheus (its manual, "Alerting rules"), as YAML.
+pub const ALERT_RULES: &str = include_str!("../share/tasuki.rules.yml");
+
 /// A host's answer: its sample, or why there is none.
 pub type Answer = (String, Result<HostSample, String>);
 

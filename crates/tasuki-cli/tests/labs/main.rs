@@ -20,6 +20,7 @@ mod messages;
 mod metrics;
 mod paper;
 mod paths;
+mod prometheus;
 mod simulate;
 mod stacks;
 mod terminal;
