@@ -12,6 +12,7 @@ mod check;
 mod cluster;
 mod discover;
 mod drain;
+mod hang;
 mod help;
 mod info;
 mod install;
@@ -53,6 +54,7 @@ pub use self::check::CheckArgs;
 pub use self::cluster::{ClusterCommand, ClusterNew};
 pub use self::discover::DiscoverArgs;
 pub use self::drain::{BenchDrain, BenchRates, Packets};
+pub use self::hang::HangArgs;
 pub use self::info::InfoArgs;
 pub use self::install::{InstallArgs, SshArgs};
 pub use self::internal::InternalCommand;
@@ -192,6 +194,8 @@ pub enum Command {
     Bench(BenchCommand),
     /// Counters of running processes: per peer and rail, with rates
     Stats(StatsArgs),
+    /// Whether jobs go on, whom they wait for, and whether they ever can
+    Hang(HangArgs),
     /// Where ranks are in their program: MPI function, file and line
     Stacks(StacksArgs),
     /// What hosts, NICs and ranks count, as OpenMetrics text for Prometheus and others

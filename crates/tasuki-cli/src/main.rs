@@ -16,6 +16,7 @@ mod demo;
 mod discover;
 mod doctor;
 mod fleet;
+mod hang;
 mod info;
 mod install;
 mod jobs;
@@ -92,6 +93,7 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Env(arguments) => run::env(&arguments),
         Command::Slurm(command) => slurm::run(command),
         Command::Stats(arguments) => stats::run(&arguments),
+        Command::Hang(arguments) => hang::run(&arguments),
         Command::Stacks(arguments) => stacks::run(&arguments),
         Command::Metrics(arguments) => metrics::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),

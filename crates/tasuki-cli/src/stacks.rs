@@ -7,7 +7,7 @@ use tasuki_stacks::{Group, HostStacks, ProcessStacks, Selection, Stacks, ranks_i
 use tasuki_terminal::{Failure, print_json, print_json_line, progress_bar, table, width};
 
 /// What stands in the place of an MPI function where a rank is in none.
-const OUTSIDE: &str = "(not in MPI)";
+pub(crate) const OUTSIDE: &str = "(not in MPI)";
 
 /// The internal command that every host runs: prints where its processes are, as JSON.
 pub fn agent(job: Option<&str>) -> Result<ExitCode, Failure> {
@@ -18,17 +18,12 @@ pub fn agent(job: Option<&str>) -> Result<ExitCode, Failure> {
 /// Runs the command.
 pub fn run(arguments: &StacksArgs) -> Result<ExitCode, Failure> {
     let fleet = Fleet::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
-    let bar = progress_bar(fleet.len() as u64).with_prefix("hosts");
     let selection = Selection {
         job: arguments.job.clone(),
         program: arguments.program.clone(),
         ranks: arguments.ranks.clone(),
     };
-    let stacks = Stacks::of(&fleet, &selection, |host| {
-        bar.set_message(host.to_owned());
-        bar.inc(1);
-    });
-    bar.finish_and_clear();
+    let stacks = look(&fleet, &selection);
     let groups = Group::of(&stacks.processes);
     if arguments.json {
         print_json(&serde_json::json!({ "groups": groups, "processes": stacks.processes }))?;
@@ -47,6 +42,17 @@ pub fn run(arguments: &StacksArgs) -> Result<ExitCode, Failure> {
     stacks.problems.iter().for_each(|problem| eprintln!("tasuki: {problem}"));
     let is_complete = stacks.problems.is_empty() && !stacks.processes.is_empty();
     Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Asks all hosts, which takes seconds.
+pub fn look(fleet: &Fleet, selection: &Selection) -> Stacks {
+    let bar = progress_bar(fleet.len() as u64).with_prefix("hosts");
+    let stacks = Stacks::of(fleet, selection, |host| {
+        bar.set_message(host.to_owned());
+        bar.inc(1);
+    });
+    bar.finish_and_clear();
+    stacks
 }
 
 /// The ranks of a group, or how many processes without a rank it has.
@@ -74,7 +80,7 @@ fn show(groups: &[Group]) {
     }
     println!("{}", rows.keys(2).right_from(5).text(width()));
     for group in groups.iter().filter(|group| group.path.len() > 1) {
-        println!("\n{} {}:", group.program, who(group));
+        println!("\n{}, {}:", group.program, group.who());
         group.path.iter().for_each(|frame| println!("  {frame}"));
         group.place.call.iter().for_each(|call| println!("  {call}"));
     }

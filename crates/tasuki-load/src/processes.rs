@@ -10,6 +10,10 @@ use tasuki_ring::stats_page::Snapshot;
 use tasuki_shepherd::JOB_ID;
 use tasuki_stats::HostPages;
 
+/// Variables in which launchers tell a rank how many there are: MPICH, Intel MPI and the resident runtime by
+/// PMI-1; Open MPI; Slurm.
+const RANKS: [&str; 3] = ["PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"];
+
 /// All of them; and what could not be read, and why.
 pub fn local() -> (Vec<ProcessSample>, Vec<String>) {
     let found = HostPages::of_processes();
@@ -29,10 +33,11 @@ fn process(page: Snapshot) -> ProcessSample {
     let Some((process, stat)) = process.zip(stat).filter(|(process, stat)| is_own(process, stat)) else {
         return ProcessSample { page, ..ProcessSample::default() };
     };
-    let variable = |all: HashMap<OsString, OsString>| all.get(OsStr::new(JOB_ID)).cloned();
-    let job = process.environ().ok().and_then(variable);
+    let environment: HashMap<OsString, OsString> = process.environ().unwrap_or_default();
+    let variable = |name: &str| Some(environment.get(OsStr::new(name))?.to_string_lossy().into_owned());
     ProcessSample {
-        job: job.map(|job| job.to_string_lossy().into_owned()),
+        job: variable(JOB_ID),
+        ranks: RANKS.iter().find_map(|name| variable(name)?.parse().ok()),
         cpu_ns: Some((stat.utime + stat.stime).saturating_mul(tick_ns())),
         memory: Some(stat.rss.saturating_mul(procfs::page_size())),
         page,

@@ -57,6 +57,8 @@ pub struct ProcessSample {
     pub page: Snapshot,
     /// The job of the resident runtime that it belongs to; `None`: none, or its environment cannot be read.
     pub job: Option<String>,
+    /// How many ranks its job has, if its launcher says so in its environment.
+    pub ranks: Option<u32>,
     /// Processor time that it has used, nanoseconds; `None`: unknown.
     pub cpu_ns: Option<u64>,
     /// Its memory, bytes.

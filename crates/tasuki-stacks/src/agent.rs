@@ -64,8 +64,10 @@ fn look(sample: &ProcessSample) -> ProcessStacks {
     ProcessStacks {
         host: page.host.clone(),
         pid: page.pid,
+        address: page.identity.address.clone(),
         program: page.program.clone(),
         rank: page.rank,
+        ranks: sample.ranks,
         job: sample.job.clone(),
         receives_posted: page.endpoint.receives_posted,
         unexpected: page.endpoint.unexpected,

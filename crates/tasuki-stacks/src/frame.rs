@@ -61,10 +61,14 @@ pub struct ProcessStacks {
     pub host: String,
     /// Process id on that host.
     pub pid: u32,
+    /// The address of its endpoint, which no other process has.
+    pub address: String,
     /// The program's name.
     pub program: String,
     /// Its rank, if a launcher has set one.
     pub rank: Option<u32>,
+    /// How many ranks its job has, if its launcher says so.
+    pub ranks: Option<u32>,
     /// The job of the resident runtime that it belongs to.
     pub job: Option<String>,
     /// Receives that it has posted and that no message has matched yet.

@@ -3,6 +3,7 @@
 use crate::{
     frame::{Frame, Thread},
     mi::{Answer, answers},
+    modules::Modules,
 };
 use serde_json::Value;
 use std::{fs, io, process::Command, time::Duration};
@@ -47,7 +48,7 @@ pub(crate) fn threads(pid: u32) -> Result<Vec<Thread>, String> {
     if attached.class == "error" {
         return Err(refusal(text(attached.results.get("msg"))));
     }
-    Ok(read(pid, &answers))
+    Ok(read(pid, &answers, &Modules::of(pid)))
 }
 
 /// All that gdb is told. Nothing is loaded from the network or from folders beside libraries.
@@ -81,7 +82,7 @@ fn text(value: Option<&Value>) -> &str {
     value.and_then(Value::as_str).unwrap_or_default()
 }
 
-fn read(pid: u32, answers: &[Answer]) -> Vec<Thread> {
+fn read(pid: u32, answers: &[Answer], modules: &Modules) -> Vec<Thread> {
     let of = |token| answers.iter().find(|answer| answer.token == token && answer.class == "done");
     let known = of(THREADS).and_then(|answer| answer.results.get("threads")?.as_array());
     let thread = |known: &Value| {
@@ -90,7 +91,7 @@ fn read(pid: u32, answers: &[Answer]) -> Vec<Thread> {
         Some(Thread {
             id: light_weight_process(text(known.get("target-id"))).unwrap_or(pid),
             name: text(known.get("name")).into(),
-            frames: stack.iter().map(frame).collect(),
+            frames: stack.iter().map(|frame| read_frame(frame, modules)).collect(),
         })
     };
     let mut threads: Vec<Thread> = known.into_iter().flatten().filter_map(thread).collect();
@@ -105,13 +106,15 @@ fn light_weight_process(target: &str) -> Option<u32> {
     number.parse().ok()
 }
 
-fn frame(frame: &Value) -> Frame {
+fn read_frame(frame: &Value, modules: &Modules) -> Frame {
     let known = |name| frame.get(name).and_then(Value::as_str).map(str::to_owned);
+    let address = known("addr").and_then(|text| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok());
     Frame {
         function: known("func").filter(|name| name != "??"),
         file: known("file"),
         line: known("line").and_then(|line| line.parse().ok()),
-        library: known("from"),
+        // gdb names the library only of frames without a line.
+        library: known("from").or_else(|| modules.library(address?)),
     }
 }
 

@@ -31,6 +31,15 @@ pub struct Group {
 }
 
 impl Group {
+    /// Its ranks with their noun, or how many processes it has if these have no ranks.
+    pub fn who(&self) -> String {
+        match (self.ranks.is_empty(), self.processes) {
+            (true, 1) => "a process without a rank".into(),
+            (true, count) => format!("{count} processes without a rank"),
+            (false, _) => noun_and_ranks(&self.ranks),
+        }
+    }
+
     /// The groups of all processes whose threads are known, the largest of each job first.
     pub fn of(processes: &[ProcessStacks]) -> Vec<Self> {
         let mut groups: BTreeMap<_, Self> = BTreeMap::new();
@@ -79,6 +88,12 @@ fn path(process: &ProcessStacks, place: &Place) -> Vec<Frame> {
     let main = path.iter().position(|frame| frame.name() == "main").unwrap_or(0);
     path.drain(..main);
     path
+}
+
+/// Ranks with their noun: `rank 7`, `ranks 0-3,7`.
+pub(crate) fn noun_and_ranks(ranks: &[u32]) -> String {
+    let noun = if ranks.len() == 1 { "rank" } else { "ranks" };
+    format!("{noun} {}", ranks_in_words(ranks))
 }
 
 /// Ranks as `0-3,7`.

@@ -5,15 +5,19 @@
 #![forbid(unsafe_code)]
 
 pub mod agent;
+mod calls;
 mod frame;
 mod gather;
 mod gdb;
 mod group;
 mod mi;
+mod modules;
 mod place;
+mod verdict;
 
 pub use agent::{AGENT_COMMAND, HostStacks};
 pub use frame::{Frame, ProcessStacks, Thread};
 pub use gather::{Selection, Stacks};
 pub use group::{Group, ranks_in_words};
 pub use place::Place;
+pub use verdict::{State, Verdict, verdicts};

@@ -3,6 +3,9 @@
 use crate::frame::{Frame, Thread};
 use serde::Serialize;
 
+/// What stands for a function of an MPI that keeps no symbol of it.
+pub(crate) const UNKNOWN: &str = "a function of MPI";
+
 /// A place of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Place {
@@ -30,8 +33,10 @@ impl Place {
     }
 
     fn of_thread(frames: &[Frame]) -> Self {
-        // The outermost one is the program's; MPIs call functions of MPI themselves.
-        let call = frames.iter().rposition(|frame| mpi_name(frame.name()).is_some());
+        // The outermost one is the program's; MPIs call functions of MPI themselves. Some MPIs keep no symbols
+        // of them: then only the library says that it is one.
+        let outermost = |is_it: fn(&Frame) -> bool| frames.iter().rposition(is_it);
+        let call = outermost(|frame| mpi_name(frame.name()).is_some()).or_else(|| outermost(is_of_an_mpi));
         let caller = match call {
             Some(at) => frames.get(at + 1),
             // The innermost function of the program itself: what it has called in libraries says less.
@@ -41,11 +46,25 @@ impl Place {
                 .or_else(|| frames.iter().find(|frame| frame.function.is_some())),
         };
         Self {
-            call: call.and_then(|at| mpi_name(frames[at].name())),
+            call: call.map(|at| mpi_name(frames[at].name()).unwrap_or_else(|| UNKNOWN.into())),
             function: caller.and_then(|frame| frame.function.clone()),
             source: caller.and_then(Frame::source),
         }
     }
+}
+
+/// A function of the program that has been called from within MPI.
+pub(crate) fn called_back(frames: &[Frame]) -> Option<&Frame> {
+    let call = frames.iter().rposition(|frame| mpi_name(frame.name()).is_some())?;
+    frames[..call]
+        .iter()
+        .find(|frame| frame.library.is_none() && frame.function.is_some() && mpi_name(frame.name()).is_none())
+}
+
+/// Whether a function is one of an MPI library (Open MPI, MPICH, Intel MPI).
+fn is_of_an_mpi(frame: &Frame) -> bool {
+    let library = frame.library.as_deref().and_then(|path| path.rsplit('/').next());
+    library.is_some_and(|name| name.starts_with("libmpi"))
 }
 
 /// The name in C of an MPI function, if this symbol is one: `MPI_Recv` and `PMPI_Recv`, in Fortran
@@ -112,6 +131,28 @@ mod tests {
         let place = Place::of(&[Thread { frames: frames.to_vec(), ..Thread::default() }]);
         let words = (place.call.as_deref(), place.function.as_deref(), place.source.as_deref());
         assert_eq!(words, (Some("MPI_Barrier"), Some("step"), Some("heat.c:40")));
+    }
+
+    #[test]
+    fn functions_that_mpi_calls_are_found() {
+        let mpi = |name: &str| frame(name, None, Some("libmpi.so.12"));
+        let reduces = [
+            frame("add", Some(("a.c", 3)), None),
+            mpi("MPIR_Reduce"),
+            mpi("MPI_Reduce"),
+            frame("main", None, None),
+        ];
+        assert_eq!(called_back(&reduces).map(Frame::name), Some("add"));
+        assert_eq!(called_back(&reduces[1..]), None);
+        assert_eq!(called_back(&reduces[3..]), None);
+    }
+
+    #[test]
+    fn a_library_without_symbols_is_known_by_its_name() {
+        let unknown = Frame { library: Some("/opt/lib/libmpi.so.12".into()), ..Frame::default() };
+        let frames = vec![frame("read", None, Some("libfabric.so")), unknown, frame("step", None, None)];
+        let place = Place::of(&[Thread { frames, ..Thread::default() }]);
+        assert_eq!((place.call.as_deref(), place.function.as_deref()), (Some(UNKNOWN), Some("step")));
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod support;
 mod check;
 mod check_programs;
 mod dissector;
+mod hang;
 mod host_views;
 mod hostile;
 mod hostile_files;
