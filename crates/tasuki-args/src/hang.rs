@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 /// Options of `tasuki hang`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "  tasuki hang                         # all that uses Tasuki in the only lab that is up, or here
+#[command(after_help = "  tasuki hang         # all that uses Tasuki in the only lab that is up, or here
   tasuki hang 7 --cluster cluster.toml   # job 7 of the resident runtime
 
 Counters of all ranks are read twice, at least two seconds apart, and where each rank is in between:
@@ -18,8 +17,7 @@ Counters of all ranks are read twice, at least two seconds apart, and where each
   stuck      every rank waits in MPI for a message, and nobody can send one
 
 It needs gdb on every host, as `tasuki stacks` does, whose --help says who may look. The exit code is 0 if \
-messages move, 3 if no message moves in a job."
-)]
+messages move, 3 if no message moves in a job.")]
 pub struct HangArgs {
     /// Only this job of the resident runtime, by its number; none: all processes that use Tasuki
     pub job: Option<String>,

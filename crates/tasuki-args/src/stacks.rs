@@ -5,9 +5,8 @@ use std::path::PathBuf;
 
 /// Options of `tasuki stacks`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "  tasuki stacks                       # all that uses Tasuki in the only lab that is up, or here
-  tasuki stacks 7                     # job 7 of the resident runtime
+#[command(after_help = "  tasuki stacks       # all that uses Tasuki in the only lab that is up, or here
+  tasuki stacks 7     # job 7 of the resident runtime
   tasuki stacks --cluster cluster.toml --program a.out
   tasuki stacks --ranks 0,4-7 --all   # every frame of every thread of these ranks
 
@@ -16,8 +15,7 @@ line that has called it; or, outside MPI, the program's own innermost function. 
 files and lines, one without has functions only.
 
 gdb must be on every host, and must be allowed to look: as root, or as the user of the program where \
-kernel.yama.ptrace_scope is 0. A process stands still while gdb looks at it, for a second or so."
-)]
+kernel.yama.ptrace_scope is 0. A process stands still while gdb looks at it, for a second or so.")]
 pub struct StacksArgs {
     /// Only this job of the resident runtime, by its number; none: all processes that use Tasuki
     pub job: Option<String>,

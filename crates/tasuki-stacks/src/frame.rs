@@ -8,7 +8,8 @@ use std::fmt;
 pub struct Frame {
     /// The function; `None`: no symbol is known at its address.
     pub function: Option<String>,
-    /// The source file, as the compiler was given it; `None`: the program or library has no debug information.
+    /// The source file, as the compiler was given it; `None`: the program or library has no debug
+    /// information.
     pub file: Option<String>,
     /// The line there.
     pub line: Option<u32>,

@@ -6,6 +6,7 @@
 
 pub mod agent;
 mod calls;
+mod doubts;
 mod frame;
 mod gather;
 mod gdb;

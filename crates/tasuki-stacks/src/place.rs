@@ -33,8 +33,8 @@ impl Place {
     }
 
     fn of_thread(frames: &[Frame]) -> Self {
-        // The outermost one is the program's; MPIs call functions of MPI themselves. Some MPIs keep no symbols
-        // of them: then only the library says that it is one.
+        // The outermost one is the program's; MPIs call functions of MPI themselves. Some MPIs keep no
+        // symbols of them: then only the library says that it is one.
         let outermost = |is_it: fn(&Frame) -> bool| frames.iter().rposition(is_it);
         let call = outermost(|frame| mpi_name(frame.name()).is_some()).or_else(|| outermost(is_of_an_mpi));
         let caller = match call {
@@ -79,8 +79,8 @@ fn mpi_name(symbol: &str) -> Option<String> {
     if name.is_empty() || !is_word {
         return None;
     }
-    // C's names begin with a capital and go on without: `MPI_Type_create_struct`; there are a few exceptions, of
-    // which `MPI_File`'s and the like do not wait for anybody.
+    // C's names begin with a capital and go on without: `MPI_Type_create_struct`; there are a few exceptions,
+    // of which `MPI_File`'s and the like do not wait for anybody.
     let mut letters = name.chars();
     let first = letters.next()?.to_ascii_uppercase();
     Some(format!("MPI_{first}{}", letters.as_str()))

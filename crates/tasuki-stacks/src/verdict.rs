@@ -6,18 +6,13 @@
 //! four counter method). If besides every rank waits in a function of MPI that only a message can end, no
 //! rank can send one.
 
-use crate::{
-    calls,
-    frame::{ProcessStacks, Thread},
-    group::{Group, ranks_in_words},
-    place::{self, Place, UNKNOWN},
-};
+use crate::{calls, doubts::doubts, frame::ProcessStacks, group::Group};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use tasuki_ring::stats_page::{Carrier, Snapshot};
+use tasuki_ring::stats_page::Snapshot;
 
-/// More bytes than this on the cables are content. Ranks that only wait exchange a few packets, to see whether
-/// their peers live.
+/// More bytes than this on the cables are content. Ranks that only wait exchange a few packets, to see
+/// whether their peers live.
 const IDLE_BYTES_MAX: u64 = 64 << 10;
 
 /// What is said of a job.
@@ -36,8 +31,8 @@ pub enum State {
     Stuck,
 }
 
-/// What is said of the ranks of one job, or of all ranks outside the resident runtime: they may belong together
-/// although they run different programs.
+/// What is said of the ranks of one job, or of all ranks outside the resident runtime: they may belong
+/// together although they run different programs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
     /// The job of the resident runtime.
@@ -149,8 +144,8 @@ fn judge(
     let totals = Totals::of(&after.iter().collect::<Vec<_>>());
     if totals.sent != totals.received || totals.pending > totals.unexpected {
         let why = format!(
-            "no message has come meanwhile: {} were sent and {} have arrived, {} sends are not complete, and {} \
-             messages wait for a receive; they are long, or do not arrive",
+            "no message has come meanwhile: {} were sent and {} have arrived, {} sends are not complete, and \
+             {} messages wait for a receive; they are long, or do not arrive",
             totals.sent, totals.received, totals.pending, totals.unexpected
         );
         return (State::UnderWay, why);
@@ -171,104 +166,11 @@ fn on_the_cables(pages: &[Snapshot]) -> u64 {
     rails.map(|rail| rail.bytes_received).sum()
 }
 
-/// What keeps it from being certain that no rank can go on.
-fn doubts(
-    before: &[Snapshot],
-    stacks: &[&ProcessStacks],
-    groups: &[Group],
-    after: &[Snapshot],
-) -> Option<String> {
-    incomplete(stacks)
-        .or_else(|| other_call(groups))
-        .or_else(|| other_thread(stacks))
-        .or_else(|| called_back(stacks))
-        .or_else(|| standing(before, after))
-        .or_else(|| own_memory(after))
-}
-
-/// Ranks that are not there could send.
-fn incomplete(stacks: &[&ProcessStacks]) -> Option<String> {
-    let sizes: BTreeSet<Option<u32>> = stacks.iter().map(|process| process.ranks).collect();
-    let ranks: BTreeSet<u32> = stacks.iter().filter_map(|process| process.rank).collect();
-    let size = match sizes.into_iter().collect::<Vec<_>>()[..] {
-        [Some(size)] => size,
-        [None] => return Some("how many ranks there should be is not known".into()),
-        _ => return Some("ranks of several jobs are looked at together: name one".into()),
-    };
-    let missing: Vec<u32> = (0..size).filter(|rank| !ranks.contains(rank)).collect();
-    if !missing.is_empty() {
-        let missing = ranks_in_words(&missing);
-        return Some(format!(
-            "of {size} ranks these are not there: {missing}; they have ended, or do not use Tasuki"
-        ));
-    }
-    let processes: BTreeSet<_> = stacks.iter().map(|process| (&process.host, process.pid)).collect();
-    (processes.len() != size as usize)
-        .then(|| "ranks of several jobs are looked at together: name one".into())
-}
-
-/// Some functions are ended by other things than messages.
-fn other_call(groups: &[Group]) -> Option<String> {
-    let calls = groups.iter().filter_map(|group| group.place.call.as_deref());
-    let call = calls.into_iter().find(|call| !calls::only_messages_end(call))?;
-    if call == UNKNOWN {
-        return Some("in which function of MPI ranks are is not known: it has no symbols".into());
-    }
-    Some(format!("{call} returns without a message, or waits for something else"))
-}
-
-/// A thread that runs the program's own functions could send.
-fn other_thread(stacks: &[&ProcessStacks]) -> Option<String> {
-    let own = |thread: &Thread| {
-        let is_outside = Place::of(std::slice::from_ref(thread)).call.is_none();
-        let frame = thread.frames.iter().find(|frame| frame.library.is_none() && frame.function.is_some())?;
-        is_outside.then(|| frame.to_string())
-    };
-    stacks.iter().find_map(|process| {
-        let frame = process.threads.iter().find_map(own)?;
-        let rank =
-            process.rank.map_or_else(|| format!("process {}", process.pid), |rank| format!("rank {rank}"));
-        Some(format!("another thread of {rank} is outside MPI, in {frame}"))
-    })
-}
-
-/// A function of the program that MPI calls, such as one that reduces, ends by itself.
-fn called_back(stacks: &[&ProcessStacks]) -> Option<String> {
-    let threads = stacks.iter().flat_map(|process| &process.threads);
-    let frame = threads.into_iter().find_map(|thread| place::called_back(&thread.frames))?;
-    Some(format!("MPI has called the program's {frame}, which may return"))
-}
-
-/// A rank that is stopped would go on when it is continued.
-fn standing(before: &[Snapshot], after: &[Snapshot]) -> Option<String> {
-    let stands = |(before, after): &(&Snapshot, &Snapshot)| {
-        before.endpoint.progress_calls == after.endpoint.progress_calls
-    };
-    let count = before.iter().zip(after).filter(stands).count();
-    (count > 0).then(|| {
-        format!("{count} ranks do not look for messages: they are stopped, or wait elsewhere in MPI")
-    })
-}
-
-/// Messages within a host may go by memory of the MPI's own.
-fn own_memory(pages: &[Snapshot]) -> Option<String> {
-    let mut hosts: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
-    for page in pages {
-        let (ranks, shared) = hosts.entry(&page.host).or_default();
-        *ranks += 1;
-        *shared |= page.peers.iter().any(|peer| peer.peer.carrier == Carrier::Shm);
-    }
-    let (host, _) = hosts.into_iter().find(|(_, (ranks, shared))| *ranks > 1 && !shared)?;
-    Some(format!(
-        "the ranks on {host} may talk through shared memory of the MPI's own, which is not seen here"
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::Frame;
-    use tasuki_ring::stats_page::{EndpointRecord, Identity, PeerRecord, PeerSnapshot};
+    use crate::frame::{Frame, Thread};
+    use tasuki_ring::stats_page::{Carrier, EndpointRecord, Identity, PeerRecord, PeerSnapshot};
 
     /// Two ranks on hosts of their own, with what they have sent, received, hold unexpected and have pending;
     /// a third argument says in which function each is.
@@ -310,7 +212,7 @@ mod tests {
         ((0..2).map(page).collect(), (0..2).map(process).collect())
     }
 
-    /// The same pages a moment later, at which ranks still look for messages.
+    /// Pages as they are a moment later, if nothing has moved and ranks still look for messages.
     fn later(pages: &[Snapshot]) -> Vec<Snapshot> {
         let mut pages = pages.to_vec();
         pages.iter_mut().for_each(|page| page.endpoint.progress_calls += 5);

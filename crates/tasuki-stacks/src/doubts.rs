@@ -1,0 +1,103 @@
+//! What keeps it from being certain that a job of which no message moves can never go on.
+
+use crate::{
+    calls,
+    frame::{ProcessStacks, Thread},
+    group::{Group, ranks_in_words},
+    place::{self, Place, UNKNOWN},
+};
+use std::collections::{BTreeMap, BTreeSet};
+use tasuki_ring::stats_page::{Carrier, Snapshot};
+
+/// What keeps it from being certain that no rank can go on.
+pub(crate) fn doubts(
+    before: &[Snapshot],
+    stacks: &[&ProcessStacks],
+    groups: &[Group],
+    after: &[Snapshot],
+) -> Option<String> {
+    incomplete(stacks)
+        .or_else(|| other_call(groups))
+        .or_else(|| other_thread(stacks))
+        .or_else(|| called_back(stacks))
+        .or_else(|| standing(before, after))
+        .or_else(|| own_memory(after))
+}
+
+/// Ranks that are not there could send.
+fn incomplete(stacks: &[&ProcessStacks]) -> Option<String> {
+    let sizes: BTreeSet<Option<u32>> = stacks.iter().map(|process| process.ranks).collect();
+    let ranks: BTreeSet<u32> = stacks.iter().filter_map(|process| process.rank).collect();
+    let size = match sizes.into_iter().collect::<Vec<_>>()[..] {
+        [Some(size)] => size,
+        [None] => return Some("how many ranks there should be is not known".into()),
+        _ => return Some("ranks of several jobs are looked at together: name one".into()),
+    };
+    let missing: Vec<u32> = (0..size).filter(|rank| !ranks.contains(rank)).collect();
+    if !missing.is_empty() {
+        let missing = ranks_in_words(&missing);
+        return Some(format!(
+            "of {size} ranks these are not there: {missing}; they have ended, or do not use Tasuki"
+        ));
+    }
+    let processes: BTreeSet<_> = stacks.iter().map(|process| (&process.host, process.pid)).collect();
+    (processes.len() != size as usize)
+        .then(|| "ranks of several jobs are looked at together: name one".into())
+}
+
+/// Some functions are ended by other things than messages.
+fn other_call(groups: &[Group]) -> Option<String> {
+    let calls = groups.iter().filter_map(|group| group.place.call.as_deref());
+    let call = calls.into_iter().find(|call| !calls::only_messages_end(call))?;
+    if call == UNKNOWN {
+        return Some("in which function of MPI ranks are is not known: it has no symbols".into());
+    }
+    Some(format!("{call} returns without a message, or waits for something else"))
+}
+
+/// A thread that runs the program's own functions could send.
+fn other_thread(stacks: &[&ProcessStacks]) -> Option<String> {
+    let own = |thread: &Thread| {
+        let is_outside = Place::of(std::slice::from_ref(thread)).call.is_none();
+        let frame = thread.frames.iter().find(|frame| frame.library.is_none() && frame.function.is_some())?;
+        is_outside.then(|| frame.to_string())
+    };
+    stacks.iter().find_map(|process| {
+        let frame = process.threads.iter().find_map(own)?;
+        let rank =
+            process.rank.map_or_else(|| format!("process {}", process.pid), |rank| format!("rank {rank}"));
+        Some(format!("another thread of {rank} is outside MPI, in {frame}"))
+    })
+}
+
+/// A function of the program that MPI calls, such as one that reduces, ends by itself.
+fn called_back(stacks: &[&ProcessStacks]) -> Option<String> {
+    let threads = stacks.iter().flat_map(|process| &process.threads);
+    let frame = threads.into_iter().find_map(|thread| place::called_back(&thread.frames))?;
+    Some(format!("MPI has called the program's {frame}, which may return"))
+}
+
+/// A rank that is stopped would go on when it is continued.
+fn standing(before: &[Snapshot], after: &[Snapshot]) -> Option<String> {
+    let stands = |(before, after): &(&Snapshot, &Snapshot)| {
+        before.endpoint.progress_calls == after.endpoint.progress_calls
+    };
+    let count = before.iter().zip(after).filter(stands).count();
+    (count > 0).then(|| {
+        format!("{count} ranks do not look for messages: they are stopped, or wait elsewhere in MPI")
+    })
+}
+
+/// Messages within a host may go by memory of the MPI's own.
+fn own_memory(pages: &[Snapshot]) -> Option<String> {
+    let mut hosts: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
+    for page in pages {
+        let (ranks, shared) = hosts.entry(&page.host).or_default();
+        *ranks += 1;
+        *shared |= page.peers.iter().any(|peer| peer.peer.carrier == Carrier::Shm);
+    }
+    let (host, _) = hosts.into_iter().find(|(_, (ranks, shared))| *ranks > 1 && !shared)?;
+    Some(format!(
+        "the ranks on {host} may talk through shared memory of the MPI's own, which is not seen here"
+    ))
+}
