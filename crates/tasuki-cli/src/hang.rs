@@ -42,16 +42,12 @@ pub fn run(arguments: &HangArgs) -> Result<ExitCode, Failure> {
         found.iter().for_each(show);
     }
     problems.iter().for_each(|problem| eprintln!("tasuki: {problem}"));
-    Ok(
-        match (
-            problems.is_empty() && !found.is_empty(),
-            found.iter().all(|found| found.state == State::GoesOn),
-        ) {
-            (true, true) => ExitCode::SUCCESS,
-            (true, false) => ExitCode::from(NOTHING_MOVES),
-            (false, _) => ExitCode::FAILURE,
-        },
-    )
+    let all_go_on = found.iter().all(|found| found.state == State::GoesOn);
+    Ok(match (problems.is_empty() && !found.is_empty(), all_go_on) {
+        (true, true) => ExitCode::SUCCESS,
+        (true, false) => ExitCode::from(NOTHING_MOVES),
+        (false, _) => ExitCode::FAILURE,
+    })
 }
 
 /// Not all hosts have answered: there may be ranks that could send.

@@ -1,8 +1,12 @@
 //! What one host says of its own processes.
 
-use crate::{frame::ProcessStacks, gdb};
+use crate::{
+    frame::{ProcessStacks, Thread},
+    gdb,
+};
 use serde::{Deserialize, Serialize};
 use std::{
+    collections::{BTreeSet, HashMap},
     sync::{
         Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -29,7 +33,13 @@ impl HostStacks {
         let (samples, problems) = tasuki_load::processes();
         let wanted: Vec<ProcessSample> =
             samples.into_iter().filter(|sample| job.is_none() || sample.job.as_deref() == job).collect();
-        Self { processes: at_once(&wanted, look), problems }
+        // A process with several endpoints has a page for each, and one debugger at a time.
+        let pids: BTreeSet<u32> =
+            wanted.iter().filter(|sample| is_known(sample)).map(|sample| sample.page.pid).collect();
+        let pids: Vec<u32> = pids.into_iter().collect();
+        let threads: HashMap<u32, _> = at_once(&pids, |pid| (*pid, gdb::threads(*pid))).into_iter().collect();
+        let processes = wanted.iter().map(|sample| process(sample, threads.get(&sample.page.pid))).collect();
+        Self { processes, problems }
     }
 }
 
@@ -50,16 +60,20 @@ fn at_once<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<
     done.into_inner().expect("no worker panics while it holds this")
 }
 
-fn look(sample: &ProcessSample) -> ProcessStacks {
+/// Whether the number on a process's page is its number on this host: else the kernel says nothing of it.
+fn is_known(sample: &ProcessSample) -> bool {
+    sample.cpu_ns.is_some()
+}
+
+fn process(sample: &ProcessSample, threads: Option<&Result<Vec<Thread>, String>>) -> ProcessStacks {
     let page = &sample.page;
-    // The kernel says nothing of a process whose number on its page is another one here.
-    let threads = match sample.cpu_ns {
-        Some(_) => gdb::threads(page.pid),
-        None => Err("its process id on this host is not known: it runs in a container, or has ended".into()),
-    };
-    let (threads, problem) = match threads {
-        Ok(threads) => (threads, None),
-        Err(problem) => (Vec::new(), Some(problem)),
+    let (threads, problem) = match threads.filter(|_| is_known(sample)) {
+        Some(Ok(threads)) => (threads.clone(), None),
+        Some(Err(problem)) => (Vec::new(), Some(problem.clone())),
+        None => {
+            let why = "its process id on this host is not known: it runs in a container, or has ended";
+            (Vec::new(), Some(why.to_owned()))
+        }
     };
     ProcessStacks {
         host: page.host.clone(),

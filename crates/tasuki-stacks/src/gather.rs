@@ -1,8 +1,8 @@
 //! What all hosts of a fleet say.
 
 use crate::{AGENT_COMMAND, agent::HostStacks, frame::ProcessStacks, gdb};
-use std::time::Duration;
-use tasuki_fleet::{Fleet, Task};
+use std::{thread, time::Duration};
+use tasuki_fleet::{Answer, Fleet, Task, for_each_host};
 
 /// Which processes are meant.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +33,7 @@ impl Stacks {
         let limit: Duration = gdb::LIMIT * TURNS;
         let task = Task::tasuki([AGENT_COMMAND].into_iter().chain(selection.job.as_deref())).limit(limit);
         let mut found = Self::default();
-        for answer in fleet.run_each(|_| task.clone(), done) {
+        for answer in ask(fleet, &task, done) {
             let (host, label) = (answer.host.clone(), answer.label().to_owned());
             match answer.json::<HostStacks>() {
                 Ok(stacks) => {
@@ -62,6 +62,24 @@ impl Stacks {
         });
         found
     }
+}
+
+/// Runs the task on all hosts: on all at once, but in a lab, whose hosts share this machine's memory, on as
+/// many at a time as it has processors. A debugger that has read the symbols of an MPI takes some 100 MB.
+fn ask(fleet: &Fleet, task: &Task, done: impl Fn(&str) + Sync) -> Vec<Answer> {
+    let at_once = match fleet {
+        Fleet::Lab(_) => thread::available_parallelism().map_or(1, usize::from),
+        Fleet::Local | Fleet::Ssh(_) => fleet.len(),
+    };
+    let mut answers = Vec::new();
+    for first in (0..fleet.len()).step_by(at_once.max(1)) {
+        answers.extend(for_each_host(at_once.min(fleet.len() - first), |host| {
+            let answer = fleet.run(first + host, task);
+            done(&answer.host);
+            answer
+        }));
+    }
+    answers
 }
 
 impl Selection {

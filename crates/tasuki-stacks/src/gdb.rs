@@ -48,7 +48,11 @@ pub(crate) fn threads(pid: u32) -> Result<Vec<Thread>, String> {
     if attached.class == "error" {
         return Err(refusal(text(attached.results.get("msg"))));
     }
-    Ok(read(pid, &answers, &Modules::of(pid)))
+    let threads = read(pid, &answers, &Modules::of(pid));
+    if threads.iter().all(|thread| thread.frames.is_empty()) {
+        return Err("gdb has found no frame of it".into());
+    }
+    Ok(threads)
 }
 
 /// All that gdb is told. Nothing is loaded from the network or from folders beside libraries.
