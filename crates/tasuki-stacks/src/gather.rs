@@ -31,7 +31,9 @@ impl Stacks {
     /// Asks all hosts of a fleet; `done` is told the name of each that has answered.
     pub fn of(fleet: &Fleet, selection: &Selection, done: impl Fn(&str) + Sync) -> Self {
         let limit: Duration = gdb::LIMIT * TURNS;
-        let task = Task::tasuki([AGENT_COMMAND].into_iter().chain(selection.job.as_deref())).limit(limit);
+        // Its agents finish if this process ends first: a debugger that is ended may leave its process stopped.
+        let task =
+            Task::tasuki([AGENT_COMMAND].into_iter().chain(selection.job.as_deref())).limit(limit).lasting();
         let mut found = Self::default();
         for answer in ask(fleet, &task, done) {
             let (host, label) = (answer.host.clone(), answer.label().to_owned());

@@ -2,11 +2,12 @@
 
 use crate::{
     frame::{Frame, Thread},
+    halted,
     mi::{Answer, answers},
     modules::Modules,
 };
 use serde_json::Value;
-use std::{fs, io, process::Command, time::Duration};
+use std::{ffi::OsStr, fs, io, process::Command, time::Duration};
 use tasuki_process::{Limited, text_file};
 
 /// How long gdb may take for one process. It reads the symbols of a hundred libraries within a few seconds.
@@ -23,23 +24,33 @@ const FIRST_FRAMES: u32 = 6;
 /// The threads of a process, the first one first. It stands still for as long as gdb looks.
 ///
 /// # Errors
-/// In words: gdb is not there, or the kernel does not let it look at the process.
+/// In words: gdb is not there, the kernel does not let it look at the process, or that does not run.
 pub(crate) fn threads(pid: u32) -> Result<Vec<Thread>, String> {
+    threads_by(OsStr::new("gdb"), LIMIT, pid)
+}
+
+fn threads_by(program: &OsStr, limit: Duration, pid: u32) -> Result<Vec<Thread>, String> {
     let count = fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count).min(THREADS_MAX);
     if count == 0 {
         return Err("it has ended".into());
     }
+    if let Some(why) = halted::why(pid) {
+        return Err(why);
+    }
     let input = text_file(&orders(pid, count)).map_err(|error| format!("no file for orders: {error}"))?;
-    let mut gdb = Command::new("gdb");
+    let mut gdb = Command::new(program);
     // Without the user's own start files: they may run commands, and print.
     gdb.args(["--quiet", "-nx", "-nh", "--interpreter=mi"]);
-    let run = Limited::new(LIMIT).input(input).end_with_parent().run(&mut gdb);
+    let run = Limited::new(limit).input(input).end_with_parent().run(&mut gdb);
     let output = run.map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => "there is no gdb on this host: apt-get install gdb".to_owned(),
         _ => format!("cannot run gdb: {error}"),
     })?;
+    if !output.is_success() {
+        halted::let_go(pid);
+    }
     if output.timed_out {
-        return Err(format!("gdb has not answered within {} s", LIMIT.as_secs()));
+        return Err(format!("gdb has not answered within {} s", limit.as_secs()));
     }
     let answers = answers(&output.stdout);
     let Some(attached) = answers.iter().find(|answer| answer.token == ATTACH) else {
@@ -125,6 +136,11 @@ fn read_frame(frame: &Value, modules: &Modules) -> Frame {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nix::{
+        sys::signal::{Signal, kill},
+        unistd::Pid,
+    };
+    use std::{os::unix::fs::PermissionsExt, process::Child};
 
     #[test]
     fn threads_are_numbered_as_the_kernel_does() {
@@ -132,6 +148,58 @@ mod tests {
         assert_eq!(light_weight_process("LWP 2867"), Some(2867));
         assert_eq!(light_weight_process("process 2867"), Some(2867));
         assert_eq!(light_weight_process(""), None);
+    }
+
+    /// A process that sleeps, and ends with the test.
+    struct Sleeper(Child);
+
+    impl Sleeper {
+        fn new() -> Self {
+            Self(Command::new("sleep").arg("300").spawn().expect("it starts"))
+        }
+
+        fn is_stopped(&self) -> bool {
+            let stat = fs::read_to_string(format!("/proc/{}/stat", self.0.id())).expect("it lives");
+            stat.rsplit_once(") ").expect("a state").1.starts_with(['T', 't'])
+        }
+
+        /// Waits until it is stopped, or is not any more, for as long as a test may take.
+        fn becomes(&self, stopped: bool) {
+            while self.is_stopped() != stopped {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+
+    impl Drop for Sleeper {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    #[test]
+    fn a_debugger_that_is_ended_leaves_no_process_stopped() {
+        let (sleeper, folder) = (Sleeper::new(), tempfile::tempdir().expect("a folder"));
+        let pid = sleeper.0.id();
+        // What gdb leaves if it is ended before it has seen that its process has stopped.
+        let script = folder.path().join("gdb");
+        fs::write(&script, format!("#!/bin/sh\nkill -STOP {pid}\nexec sleep 300\n")).expect("writes");
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("changes");
+        let error = threads_by(script.as_os_str(), Duration::from_millis(500), pid).expect_err("no answer");
+        assert!(error.contains("has not answered"), "{error}");
+        sleeper.becomes(false);
+    }
+
+    #[test]
+    fn a_process_that_is_stopped_is_said_to_be_and_stays_so() {
+        let sleeper = Sleeper::new();
+        let pid = sleeper.0.id();
+        kill(Pid::from_raw(pid as i32), Signal::SIGSTOP).expect("signals");
+        sleeper.becomes(true);
+        let error = threads(pid).expect_err("it does not run");
+        assert!(error.contains(&format!("kill -CONT {pid}")), "{error}");
+        assert!(sleeper.is_stopped());
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod frame;
 mod gather;
 mod gdb;
 mod group;
+mod halted;
 mod mi;
 mod modules;
 mod place;

@@ -65,10 +65,10 @@ fn check(test: &str, of: &[&str], cases: &[(&str, &str, &str, &str)]) {
 
 /// Programs of `hangs.c`: what they do, the verdict, a function in which a rank is, and what is said of it.
 const CASES: [(&str, &str, &str, &str); 8] = [
-    ("crossed", "stuck", "MPI_Recv", "a send is missing"),
     ("order", "stuck", "MPI_Allreduce", "rank 2 is elsewhere"),
     ("sleeps", "late", "MPI_Barrier", "wait for rank 2, outside MPI"),
     ("moves", "goes-on", "hangs.c", "have moved"),
+    ("crossed", "stuck", "MPI_Recv", "a send is missing"),
     ("tags", "stuck", "MPI_Recv", "compare tags"),
     ("heads", "stuck", "MPI_Send", "MPI_Sendrecv"),
     ("puts", "goes-on|suspected", "hangs.c", ""),
@@ -77,7 +77,7 @@ const CASES: [(&str, &str, &str, &str); 8] = [
 
 #[test]
 fn a_hang_is_told_from_a_late_rank_and_from_a_job_that_goes_on() {
-    check("a_hang_is_told_from_a_late_rank_and_from_a_job_that_goes_on", &["mpich-4.3"], &CASES[..4]);
+    check("a_hang_is_told_from_a_late_rank_and_from_a_job_that_goes_on", &["mpich-4.3"], &CASES[..3]);
 }
 
 #[test]

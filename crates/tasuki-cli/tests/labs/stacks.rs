@@ -1,9 +1,13 @@
 //! `tasuki stacks`: the MPI function in which each rank of a job is, and the line that has called it.
 
 use crate::support::{
-    Background, MARK, TestLab, eventually,
+    Background, MARK, TestLab, background, eventually,
     mpis::{build_for_debuggers, mpis, run_over},
     ok, skip_without_root, tasuki, text,
+};
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
 };
 use serde_json::{Value, json};
 use std::{
@@ -104,4 +108,40 @@ fn what_cannot_be_looked_at_is_said_with_what_helps() {
 fn processes(lab: &TestLab) -> usize {
     let pages = ok(tasuki().args(["stats", "--json", "--lab", &lab.name]));
     serde_json::from_str::<Vec<Value>>(&pages).expect("JSON").len()
+}
+
+#[test]
+fn whoever_ends_it_leaves_ranks_running() {
+    let test = "whoever_ends_it_leaves_ranks_running";
+    if skip_without_root(test) {
+        return;
+    }
+    let lab = TestLab::up("endstacks", &["--shape", "full:2"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let mpis = mpis(test);
+    let Some(mpi) = mpis.iter().find(|mpi| mpi.name == "mpich-4.3") else { return };
+    let stuck = build_for_debuggers(mpi, "stuck.c", folder.path());
+    let mut job = run_over("tasuki", &lab, mpi.name, 2, &stuck);
+    let _job = Background(job.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("starts"));
+    eventually("two ranks", || processes(&lab) == 2);
+    // Lines of /proc/PID/status (proc(5)) of all ranks that begin so.
+    let lines = |name: &str| {
+        let script = format!("for pid in $(pgrep stuck); do grep '^{name}' /proc/$pid/status || true; done");
+        ["n1", "n2"].map(|host| lab.sh(host, &script)).concat()
+    };
+    for signal in [Signal::SIGINT, Signal::SIGKILL] {
+        let mut command = tasuki();
+        let mut stacks = background(command.args(["stacks", "--lab", &lab.name]));
+        eventually("a debugger to have a rank", || {
+            lines("TracerPid").lines().any(|line| !line.ends_with("\t0"))
+                || stacks.0.try_wait().is_ok_and(|end| end.is_some())
+        });
+        kill(Pid::from_raw(stacks.0.id() as i32), signal).expect("signals");
+        stacks.0.wait().expect("ends");
+        eventually("the debuggers to end", || {
+            ["n1", "n2"].iter().all(|host| lab.sh(host, "pgrep -c gdb || true").trim() == "0")
+        });
+        let states = lines("State");
+        assert!(!states.contains("(stopped)") && states.lines().count() >= 2, "{states}");
+    }
 }
