@@ -1,7 +1,7 @@
 //! What all hosts of a fleet say.
 
 use crate::{AGENT_COMMAND, agent::HostStacks, frame::ProcessStacks, gdb};
-use std::{thread, time::Duration};
+use std::thread;
 use tasuki_fleet::{Answer, Fleet, Task, for_each_host};
 
 /// Which processes are meant.
@@ -30,10 +30,10 @@ pub struct Stacks {
 impl Stacks {
     /// Asks all hosts of a fleet; `done` is told the name of each that has answered.
     pub fn of(fleet: &Fleet, selection: &Selection, done: impl Fn(&str) + Sync) -> Self {
-        let limit: Duration = gdb::LIMIT * TURNS;
-        // Its agents finish if this process ends first: a debugger that is ended may leave its process stopped.
-        let task =
-            Task::tasuki([AGENT_COMMAND].into_iter().chain(selection.job.as_deref())).limit(limit).lasting();
+        // Its agents finish if this process ends first: a debugger that is ended may leave its process
+        // stopped.
+        let argv = [AGENT_COMMAND].into_iter().chain(selection.job.as_deref());
+        let task = Task::tasuki(argv).limit(gdb::LIMIT * TURNS).lasting();
         let mut found = Self::default();
         for answer in ask(fleet, &task, done) {
             let (host, label) = (answer.host.clone(), answer.label().to_owned());
