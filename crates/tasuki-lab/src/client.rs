@@ -7,6 +7,7 @@ use crate::{
     listener,
     options::check_name,
     protocol::{ExecMessage, Fault, JobRole, LabStatus, Reply, Request},
+    stopped,
 };
 use nix::{
     errno::Errno,
@@ -123,7 +124,7 @@ impl Lab {
     /// Asks the lab for its state.
     pub fn status(&self) -> Result<LabStatus, LabError> {
         let (channel, pid) = self.connect()?;
-        match request(&channel, &Request::Status, &[])? {
+        match request(&channel, pid, &Request::Status, &[])? {
             Reply::Status(mut status) => {
                 status.pid = pid.map_or(0, Pid::as_raw);
                 Ok(*status)
@@ -134,8 +135,8 @@ impl Lab {
 
     /// Plants or removes a fault.
     pub fn fault(&self, fault: &Fault) -> Result<(), LabError> {
-        let (channel, _) = self.connect()?;
-        match request(&channel, &Request::Fault(fault.clone()), &[])? {
+        let (channel, pid) = self.connect()?;
+        match request(&channel, pid, &Request::Fault(fault.clone()), &[])? {
             Reply::Done => Ok(()),
             other => Err(unexpected(other)),
         }
@@ -145,6 +146,7 @@ impl Lab {
     pub fn down(&self) -> Result<(), LabError> {
         let (channel, pid) = self.connect()?;
         channel.send(&Request::Down, &[]).map_err(LabError::system("ask the lab to end"))?;
+        stopped::await_answer(&channel, pid)?;
         // The lab's socket closes before its last process is gone, so the end of the connection is not
         // enough.
         let _: Option<Received<Reply>> = channel.receive().unwrap_or(None);
@@ -177,8 +179,8 @@ impl Lab {
             job,
             terminal: request.terminal,
         };
-        let (channel, _) = self.connect()?;
-        match self::request(&channel, &Request::Exec(Box::new(message)), &stdio)? {
+        let (channel, pid) = self.connect()?;
+        match self::request(&channel, pid, &Request::Exec(Box::new(message)), &stdio)? {
             Reply::Started => Ok(Session::new(channel, request.job)),
             other => Err(unexpected(other)),
         }
@@ -250,8 +252,14 @@ impl Lab {
 }
 
 /// Sends a request and waits for its answer.
-fn request(channel: &Channel, request: &Request, descriptors: &[BorrowedFd]) -> Result<Reply, LabError> {
+fn request(
+    channel: &Channel,
+    pid: Option<Pid>,
+    request: &Request,
+    descriptors: &[BorrowedFd],
+) -> Result<Reply, LabError> {
     channel.send(request, descriptors).map_err(LabError::system("ask the lab"))?;
+    stopped::await_answer(channel, pid)?;
     receive(channel, "a request")
 }
 

@@ -21,6 +21,7 @@ mod options;
 mod private;
 mod protocol;
 mod start;
+mod stopped;
 
 pub use agent::main as agent_main;
 pub use client::{Lab, need_root};

@@ -1,7 +1,7 @@
 //! What one host has to say.
 
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 use tasuki_ring::stats_page::{ReadError, Reader, Snapshot, list};
 use tasuki_stripe::StripeCounts;
 use tasuki_sys::netlink::Netlink;
@@ -50,6 +50,8 @@ impl HostPages {
                 Ok(reader) => self.pages.push(reader.snapshot()),
                 // The page's process has only just started: it has said nothing yet.
                 Err(ReadError::Unfinished { .. }) => {}
+                // Only root sees the processes of other users: they are nothing to say to the others.
+                Err(ReadError::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {}
                 // The page's process ended between listing and opening.
                 Err(_) if !path.exists() => {}
                 Err(error) => self.problems.push(error.to_string()),

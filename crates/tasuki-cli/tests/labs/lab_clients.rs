@@ -1,11 +1,15 @@
 //! Clients of a lab that go away before they have their answer.
 
-use crate::support::{MARK, TestLab, eventually, ok, skip_without_root};
-use nix::sys::{
-    memfd::{MFdFlags, memfd_create},
-    socket::{
-        AddressFamily, ControlMessage, MsgFlags, SockFlag, SockType, UnixAddr, connect, sendmsg, socket,
+use crate::support::{MARK, TestLab, eventually, ok, skip_without_root, tasuki, text};
+use nix::{
+    sys::{
+        memfd::{MFdFlags, memfd_create},
+        signal::{Signal, kill},
+        socket::{
+            AddressFamily, ControlMessage, MsgFlags, SockFlag, SockType, UnixAddr, connect, sendmsg, socket,
+        },
     },
+    unistd::Pid,
 };
 use std::{
     ffi::OsString,
@@ -71,4 +75,30 @@ fn commands_of_clients_that_go_at_once_end() {
         assert_eq!(lab.status()["pid"].to_string(), pid);
         eventually("the commands to end", || descendants(&pid) == before);
     }
+}
+
+#[test]
+fn a_lab_that_is_stopped_is_said_to_be() {
+    if skip_without_root("a_lab_that_is_stopped_is_said_to_be") {
+        return;
+    }
+    let lab = TestLab::up("halted", &["--shape", "full:2"]);
+    let pid = lab.status()["pid"].to_string();
+    let signal = |signal| kill(Pid::from_raw(pid.parse().expect("a number")), signal).expect("signals");
+    signal(Signal::SIGSTOP);
+    let name = lab.name.as_str();
+    let commands: [&[&str]; 4] = [
+        &["lab", "status", name],
+        &["lab", "exec", "--lab", name, "n1", "--", "true"],
+        &["lab", "cut", "--lab", name, "n1-n2"],
+        &["lab", "down", name],
+    ];
+    let said = commands.map(|argv| text(&tasuki().args(argv).output().expect("runs")));
+    signal(Signal::SIGCONT);
+    for (argv, said) in commands.iter().zip(said) {
+        assert!(said.contains(&format!("kill -CONT {pid}")), "{argv:?}: {said}");
+    }
+    eventually("the lab to end, as it was told", || {
+        tasuki().args(["lab", "status", name]).output().is_ok_and(|output| !output.status.success())
+    });
 }

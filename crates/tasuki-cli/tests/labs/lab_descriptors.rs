@@ -14,8 +14,11 @@ use std::{
     process::{Command, Output},
 };
 
-/// Numbers of the descriptors that a process has open (proc(5)).
+/// Numbers of the descriptors that a lab's process has open (proc(5)) once it waits for clients: while it
+/// answers one it has fewer, and soon takes them again.
 fn open(pid: &str) -> Vec<u64> {
+    let waits = || fs::read_to_string(format!("/proc/{pid}/wchan")).expect("reads").contains("poll");
+    eventually("the lab waits", waits);
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).expect("reads").flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
