@@ -2,12 +2,12 @@
 
 use crate::{
     HOST_SOCKET, JOB_VARIABLE, LabError,
+    ask::{self, await_answer},
     channel::{Channel, Received},
     exec::{ExecRequest, Job, Session, shares},
     listener,
     options::check_name,
     protocol::{ExecMessage, Fault, JobRole, LabStatus, Reply, Request},
-    stopped,
 };
 use nix::{
     errno::Errno,
@@ -124,7 +124,7 @@ impl Lab {
     /// Asks the lab for its state.
     pub fn status(&self) -> Result<LabStatus, LabError> {
         let (channel, pid) = self.connect()?;
-        match request(&channel, pid, &Request::Status, &[])? {
+        match ask::request(&channel, pid, &Request::Status, &[])? {
             Reply::Status(mut status) => {
                 status.pid = pid.map_or(0, Pid::as_raw);
                 Ok(*status)
@@ -136,7 +136,7 @@ impl Lab {
     /// Plants or removes a fault.
     pub fn fault(&self, fault: &Fault) -> Result<(), LabError> {
         let (channel, pid) = self.connect()?;
-        match request(&channel, pid, &Request::Fault(fault.clone()), &[])? {
+        match ask::request(&channel, pid, &Request::Fault(fault.clone()), &[])? {
             Reply::Done => Ok(()),
             other => Err(unexpected(other)),
         }
@@ -146,7 +146,7 @@ impl Lab {
     pub fn down(&self) -> Result<(), LabError> {
         let (channel, pid) = self.connect()?;
         channel.send(&Request::Down, &[]).map_err(LabError::system("ask the lab to end"))?;
-        stopped::await_answer(&channel, pid)?;
+        await_answer(&channel, pid)?;
         // The lab's socket closes before its last process is gone, so the end of the connection is not
         // enough.
         let _: Option<Received<Reply>> = channel.receive().unwrap_or(None);
@@ -180,7 +180,7 @@ impl Lab {
             terminal: request.terminal,
         };
         let (channel, pid) = self.connect()?;
-        match self::request(&channel, pid, &Request::Exec(Box::new(message)), &stdio)? {
+        match ask::request(&channel, pid, &Request::Exec(Box::new(message)), &stdio)? {
             Reply::Started => Ok(Session::new(channel, request.job)),
             other => Err(unexpected(other)),
         }
@@ -249,18 +249,6 @@ impl Lab {
         fcntl(&socket, blocking).map_err(LabError::system("make a socket blocking"))?;
         Ok((socket.into(), pid))
     }
-}
-
-/// Sends a request and waits for its answer.
-fn request(
-    channel: &Channel,
-    pid: Option<Pid>,
-    request: &Request,
-    descriptors: &[BorrowedFd],
-) -> Result<Reply, LabError> {
-    channel.send(request, descriptors).map_err(LabError::system("ask the lab"))?;
-    stopped::await_answer(channel, pid)?;
-    receive(channel, "a request")
 }
 
 pub(crate) fn receive(channel: &Channel, during: &'static str) -> Result<Reply, LabError> {

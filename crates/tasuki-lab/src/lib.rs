@@ -10,6 +10,7 @@
 //! client sends nothing to a listener that is no lab.
 
 mod agent;
+mod ask;
 mod channel;
 mod client;
 mod error;
@@ -21,7 +22,6 @@ mod options;
 mod private;
 mod protocol;
 mod start;
-mod stopped;
 
 pub use agent::main as agent_main;
 pub use client::{Lab, need_root};

@@ -1,6 +1,6 @@
 //! Clients of a lab that go away before they have their answer.
 
-use crate::support::{MARK, TestLab, eventually, ok, skip_without_root, tasuki, text};
+use crate::support::{MARK, TestLab, eventually, ok, skip_without_root, tasuki};
 use nix::{
     sys::{
         memfd::{MFdFlags, memfd_create},
@@ -14,7 +14,7 @@ use nix::{
 use std::{
     ffi::OsString,
     fs::File,
-    io::{IoSlice, Write},
+    io::{IoSlice, Read, Seek, Write},
     os::fd::{AsRawFd, OwnedFd},
     process::Command,
 };
@@ -93,7 +93,16 @@ fn a_lab_that_is_stopped_is_said_to_be() {
         &["lab", "cut", "--lab", name, "n1-n2"],
         &["lab", "down", name],
     ];
-    let said = commands.map(|argv| text(&tasuki().args(argv).output().expect("runs")));
+    // Files and no pipes: the request of `exec` has its streams, and the lab has not taken it yet.
+    let said = commands.map(|argv| {
+        let mut file = tempfile::tempfile().expect("a file");
+        let stream = || file.try_clone().expect("a copy");
+        tasuki().args(argv).stdout(stream()).stderr(stream()).status().expect("runs");
+        let mut text = String::new();
+        file.rewind().expect("rewinds");
+        file.read_to_string(&mut text).expect("UTF-8");
+        text
+    });
     signal(Signal::SIGCONT);
     for (argv, said) in commands.iter().zip(said) {
         assert!(said.contains(&format!("kill -CONT {pid}")), "{argv:?}: {said}");

@@ -1,15 +1,35 @@
-//! Labs whose process is stopped, which answer nothing until somebody continues it.
+//! Asking a lab, also one whose process is stopped: it answers nothing until somebody continues it.
 
-use crate::{LabError, channel::Channel};
+use crate::{
+    LabError,
+    channel::Channel,
+    client::receive,
+    protocol::{Reply, Request},
+};
 use nix::{
     poll::{PollFd, PollFlags, PollTimeout, poll},
     unistd::Pid,
 };
-use std::{fs, os::fd::AsFd};
+use std::{
+    fs,
+    os::fd::{AsFd, BorrowedFd},
+};
 
 /// How often is looked whether the lab's process is stopped while it has not answered, ms. Labs answer within
 /// milliseconds.
 const LOOK_MS: u16 = 500;
+
+/// Sends a request and waits for its answer.
+pub(crate) fn request(
+    channel: &Channel,
+    pid: Option<Pid>,
+    request: &Request,
+    descriptors: &[BorrowedFd],
+) -> Result<Reply, LabError> {
+    channel.send(request, descriptors).map_err(LabError::system("ask the lab"))?;
+    await_answer(channel, pid)?;
+    receive(channel, "a request")
+}
 
 /// Waits until a message or the end of the connection has come.
 ///
