@@ -38,10 +38,7 @@ pub enum InternalCommand {
     LoadAgent,
     /// Where one host's processes are in their programs, as JSON
     #[command(hide = true)]
-    StacksAgent {
-        /// Only those of this job
-        job: Option<String>,
-    },
+    StacksAgent,
     /// What `doctor` must know of one host, as JSON
     #[command(hide = true)]
     DoctorFacts,

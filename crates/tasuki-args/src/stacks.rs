@@ -15,7 +15,8 @@ line that has called it; or, outside MPI, the program's own innermost function. 
 files and lines, one without has functions only.
 
 gdb must be on every host, and must be allowed to look: as root, or as the user of the program where \
-kernel.yama.ptrace_scope is 0. A process stands still while gdb looks at it, for a second or so.")]
+kernel.yama.ptrace_scope is 0. A process stands still while gdb looks at it, for one to two seconds; \
+others do not.")]
 pub struct StacksArgs {
     /// Only this job of the resident runtime, by its number; none: all processes that use Tasuki
     pub job: Option<String>,

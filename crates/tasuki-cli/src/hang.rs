@@ -1,6 +1,6 @@
 //! `tasuki hang`: whether jobs go on, whom they wait for, and whether they ever can.
 
-use crate::stacks::{OUTSIDE, look};
+use crate::stacks::{OUTSIDE, look, tell_none};
 use std::{
     process::ExitCode,
     thread,
@@ -33,11 +33,7 @@ pub fn run(arguments: &HangArgs) -> Result<ExitCode, Failure> {
     if arguments.json {
         print_json(&found)?;
     } else if found.is_empty() {
-        let job = arguments.job.as_ref().map_or(String::new(), |job| format!(" in job {job}"));
-        eprintln!(
-            "tasuki: no process on {} uses Tasuki{job}; `tasuki stats` lists those that do",
-            fleet.title()
-        );
+        tell_none(&fleet, &selection);
     } else {
         found.iter().for_each(show);
     }

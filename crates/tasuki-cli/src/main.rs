@@ -118,7 +118,7 @@ fn internal(command: InternalCommand) -> Result<ExitCode, Failure> {
         InternalCommand::Pages { folder } => pages::write(&folder),
         InternalCommand::StatsPages => stats::pages(),
         InternalCommand::LoadAgent => top::agent(),
-        InternalCommand::StacksAgent { job } => stacks::agent(job.as_deref()),
+        InternalCommand::StacksAgent => stacks::agent(),
         InternalCommand::DoctorFacts => doctor::local_facts(),
         InternalCommand::JobFacts { paths } => run::local_facts(&paths),
         InternalCommand::TraceParts { folder } => trace::parts(&folder),

@@ -1,6 +1,6 @@
 //! `tasuki stacks`: where ranks are in their program.
 
-use std::process::ExitCode;
+use std::{io, process::ExitCode};
 use tasuki_args::StacksArgs;
 use tasuki_fleet::Fleet;
 use tasuki_stacks::{Group, HostStacks, ProcessStacks, Selection, Stacks, ranks_in_words};
@@ -9,9 +9,10 @@ use tasuki_terminal::{Failure, print_json, print_json_line, progress_bar, table,
 /// What stands in the place of an MPI function where a rank is in none.
 pub(crate) const OUTSIDE: &str = "(not in MPI)";
 
-/// The internal command that every host runs: prints where its processes are, as JSON.
-pub fn agent(job: Option<&str>) -> Result<ExitCode, Failure> {
-    print_json_line(&HostStacks::local(job))?;
+/// The internal command that every host runs: reads which processes are meant, and prints where they are,
+/// both as JSON.
+pub fn agent() -> Result<ExitCode, Failure> {
+    print_json_line(&HostStacks::local(&serde_json::from_reader(io::stdin().lock())?))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -28,11 +29,7 @@ pub fn run(arguments: &StacksArgs) -> Result<ExitCode, Failure> {
     if arguments.json {
         print_json(&serde_json::json!({ "groups": groups, "processes": stacks.processes }))?;
     } else if stacks.processes.is_empty() {
-        let job = arguments.job.as_ref().map_or(String::new(), |job| format!(" in job {job}"));
-        eprintln!(
-            "tasuki: no such process on {} uses Tasuki{job}; `tasuki stats` lists those that do",
-            fleet.title()
-        );
+        tell_none(&fleet, &selection);
     } else {
         show(&groups);
         if arguments.all {
@@ -53,6 +50,14 @@ pub fn look(fleet: &Fleet, selection: &Selection) -> Stacks {
     });
     bar.finish_and_clear();
     stacks
+}
+
+/// Says that there is nothing to look at.
+pub fn tell_none(fleet: &Fleet, selection: &Selection) {
+    let such = if selection.ranks.is_empty() && selection.program.is_none() { "" } else { "such " };
+    let job = selection.job.as_ref().map_or(String::new(), |job| format!(" in job {job}"));
+    let place = fleet.title();
+    eprintln!("tasuki: no {such}process on {place} uses Tasuki{job}; `tasuki stats` lists those that do");
 }
 
 /// The ranks of a group, or how many processes without a rank it has.

@@ -64,8 +64,8 @@ impl RankLoad {
             received: per_second(old.bytes_received, totals.bytes_received, seconds),
             posted: totals.receives_posted,
             unexpected: totals.unexpected,
-            sending: page.peers.iter().map(|peer| peer.peer.sends_pending).sum(),
-            dead_peers: page.peers.iter().filter(|peer| peer.peer.dead).count(),
+            sending: page.sends_pending(),
+            dead_peers: page.dead_peers(),
         }
     }
 }

@@ -108,10 +108,10 @@ pub(crate) fn rank() -> Vec<Family<ProcessSample>> {
             |rank| Some(Integer(rank.page.endpoint.unexpected)),
         ),
         Family::<ProcessSample>::gauge("tasuki_rank_sends_pending", "Sends that are not complete", |rank| {
-            Some(Integer(rank.page.peers.iter().map(|peer| peer.peer.sends_pending).sum()))
+            Some(Integer(rank.page.sends_pending()))
         }),
         Family::<ProcessSample>::gauge("tasuki_rank_peers_dead", "Peers that are held to be dead", |rank| {
-            Some(Integer(rank.page.peers.iter().filter(|peer| peer.peer.dead).count() as u64))
+            Some(Integer(rank.page.dead_peers() as u64))
         }),
     ]
 }

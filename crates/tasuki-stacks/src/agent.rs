@@ -3,6 +3,7 @@
 use crate::{
     frame::{ProcessStacks, Thread},
     gdb,
+    selection::Selection,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -15,7 +16,8 @@ use std::{
 };
 use tasuki_load::ProcessSample;
 
-/// The hidden subcommand of `tasuki` that prints a host's [`HostStacks`] as JSON.
+/// The hidden subcommand of `tasuki` that reads a [`Selection`] and prints a host's [`HostStacks`], both as
+/// JSON.
 pub const AGENT_COMMAND: &str = "stacks-agent";
 
 /// The processes of one host that use Tasuki.
@@ -28,11 +30,10 @@ pub struct HostStacks {
 }
 
 impl HostStacks {
-    /// Those of the host that this process runs on, and only those of a job if one is named.
-    pub fn local(job: Option<&str>) -> Self {
+    /// Those of the host that this process runs on. Processes that are not meant do not stand still.
+    pub fn local(selection: &Selection) -> Self {
         let (samples, problems) = tasuki_load::processes();
-        let wanted: Vec<ProcessSample> =
-            samples.into_iter().filter(|sample| job.is_none() || sample.job.as_deref() == job).collect();
+        let wanted: Vec<_> = samples.into_iter().filter(|sample| selection.has(sample)).collect();
         // A process with several endpoints has a page for each, and one debugger at a time.
         let pids: BTreeSet<u32> =
             wanted.iter().filter(|sample| is_known(sample)).map(|sample| sample.page.pid).collect();
@@ -85,7 +86,7 @@ fn process(sample: &ProcessSample, threads: Option<&Result<Vec<Thread>, String>>
         job: sample.job.clone(),
         receives_posted: page.endpoint.receives_posted,
         unexpected: page.endpoint.unexpected,
-        sends_pending: page.peers.iter().map(|peer| peer.peer.sends_pending).sum(),
+        sends_pending: page.sends_pending(),
         threads,
         problem,
     }

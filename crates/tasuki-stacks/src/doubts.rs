@@ -11,10 +11,10 @@ use tasuki_ring::stats_page::{Carrier, Snapshot};
 
 /// What keeps it from being certain that no rank can go on.
 pub(crate) fn doubts(
-    before: &[Snapshot],
+    before: &[&Snapshot],
     stacks: &[&ProcessStacks],
     groups: &[Group],
-    after: &[Snapshot],
+    after: &[&Snapshot],
 ) -> Option<String> {
     incomplete(stacks)
         .or_else(|| other_call(groups))
@@ -78,8 +78,8 @@ fn called_back(stacks: &[&ProcessStacks]) -> Option<String> {
 }
 
 /// A rank that is stopped would go on when it is continued.
-fn standing(before: &[Snapshot], after: &[Snapshot]) -> Option<String> {
-    let stands = |(before, after): &(&Snapshot, &Snapshot)| {
+fn standing(before: &[&Snapshot], after: &[&Snapshot]) -> Option<String> {
+    let stands = |(before, after): &(&&Snapshot, &&Snapshot)| {
         before.endpoint.progress_calls == after.endpoint.progress_calls
     };
     let count = before.iter().zip(after).filter(stands).count();
@@ -89,7 +89,7 @@ fn standing(before: &[Snapshot], after: &[Snapshot]) -> Option<String> {
 }
 
 /// Messages within a host may go by memory of the MPI's own.
-fn own_memory(pages: &[Snapshot]) -> Option<String> {
+fn own_memory(pages: &[&Snapshot]) -> Option<String> {
     let mut hosts: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
     for page in pages {
         let (ranks, shared) = hosts.entry(&page.host).or_default();

@@ -1,19 +1,8 @@
 //! What all hosts of a fleet say.
 
-use crate::{AGENT_COMMAND, agent::HostStacks, frame::ProcessStacks, gdb};
+use crate::{AGENT_COMMAND, agent::HostStacks, frame::ProcessStacks, gdb, selection::Selection};
 use std::thread;
 use tasuki_fleet::{Answer, Fleet, Task, for_each_host};
-
-/// Which processes are meant.
-#[derive(Clone, Debug, Default)]
-pub struct Selection {
-    /// Those of this job of the resident runtime; `None`: of all.
-    pub job: Option<String>,
-    /// Those of the program of this name; `None`: of all.
-    pub program: Option<String>,
-    /// Those of these ranks, as a list of the first and last of spans; none: of all.
-    pub ranks: Vec<(u32, u32)>,
-}
 
 /// How many times the limit of one process a host may take: it looks at several processes in turn.
 const TURNS: u32 = 4;
@@ -32,21 +21,17 @@ impl Stacks {
     pub fn of(fleet: &Fleet, selection: &Selection, done: impl Fn(&str) + Sync) -> Self {
         // Its agents finish if this process ends first: a debugger that is ended may leave its process
         // stopped.
-        let argv = [AGENT_COMMAND].into_iter().chain(selection.job.as_deref());
-        let task = Task::tasuki(argv).limit(gdb::LIMIT * TURNS).lasting();
+        let selection = serde_json::json!(selection).to_string();
+        let task = Task::tasuki([AGENT_COMMAND]).input(selection).limit(gdb::LIMIT * TURNS).lasting();
         let mut found = Self::default();
         for answer in ask(fleet, &task, done) {
             let (host, label) = (answer.host.clone(), answer.label().to_owned());
             match answer.json::<HostStacks>() {
                 Ok(stacks) => {
-                    found
-                        .problems
-                        .extend(stacks.problems.iter().map(|problem| format!("{label}: {problem}")));
-                    let named = stacks
-                        .processes
-                        .into_iter()
-                        .map(|process| ProcessStacks { host: host.clone(), ..process });
-                    found.processes.extend(named.filter(|process| selection.takes(process)));
+                    let problems = stacks.problems.iter().map(|problem| format!("{label}: {problem}"));
+                    found.problems.extend(problems);
+                    let named = |process| ProcessStacks { host: host.clone(), ..process };
+                    found.processes.extend(stacks.processes.into_iter().map(named));
                 }
                 Err(error) => found.problems.push(error.to_string()),
             }
@@ -67,7 +52,7 @@ impl Stacks {
 }
 
 /// Runs the task on all hosts: on all at once, but in a lab, whose hosts share this machine's memory, on as
-/// many at a time as it has processors. A debugger that has read the symbols of an MPI takes some 100 MB.
+/// many at a time as it has processors. A debugger that has read the symbols of an MPI takes some 140 MB.
 fn ask(fleet: &Fleet, task: &Task, done: impl Fn(&str) + Sync) -> Vec<Answer> {
     let at_once = match fleet {
         Fleet::Lab(_) => thread::available_parallelism().map_or(1, usize::from),
@@ -82,12 +67,4 @@ fn ask(fleet: &Fleet, task: &Task, done: impl Fn(&str) + Sync) -> Vec<Answer> {
         }));
     }
     answers
-}
-
-impl Selection {
-    fn takes(&self, process: &ProcessStacks) -> bool {
-        let has = |rank| self.ranks.iter().any(|(first, last)| (*first..=*last).contains(&rank));
-        let is_rank = self.ranks.is_empty() || process.rank.is_some_and(has);
-        is_rank && self.program.as_ref().is_none_or(|program| *program == process.program)
-    }
 }

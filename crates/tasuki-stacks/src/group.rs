@@ -41,9 +41,9 @@ impl Group {
     }
 
     /// The groups of all processes whose threads are known, the largest of each job first.
-    pub fn of(processes: &[ProcessStacks]) -> Vec<Self> {
+    pub fn of<'a>(processes: impl IntoIterator<Item = &'a ProcessStacks>) -> Vec<Self> {
         let mut groups: BTreeMap<_, Self> = BTreeMap::new();
-        for process in processes.iter().filter(|process| process.problem.is_none()) {
+        for process in processes.into_iter().filter(|process| process.problem.is_none()) {
             let place = Place::of(&process.threads);
             let key = (process.job.clone(), process.program.clone(), place.clone());
             let group = groups.entry(key).or_insert_with(|| Self::new(process, place));

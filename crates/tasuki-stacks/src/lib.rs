@@ -15,11 +15,13 @@ mod halted;
 mod mi;
 mod modules;
 mod place;
+mod selection;
 mod verdict;
 
 pub use agent::{AGENT_COMMAND, HostStacks};
 pub use frame::{Frame, ProcessStacks, Thread};
-pub use gather::{Selection, Stacks};
+pub use gather::Stacks;
 pub use group::{Group, ranks_in_words};
 pub use place::Place;
+pub use selection::Selection;
 pub use verdict::{State, Verdict, verdicts};

@@ -51,43 +51,17 @@ pub struct Verdict {
     pub groups: Vec<Group>,
 }
 
-/// What all ranks of a job count together.
-#[derive(Default)]
-struct Totals {
-    sent: u64,
-    received: u64,
-    unexpected: u64,
-    pending: u64,
-}
-
-impl Totals {
-    fn of(pages: &[&Snapshot]) -> Self {
-        let mut totals = Self::default();
-        for page in pages {
-            totals.sent += page.endpoint.messages_sent;
-            totals.received += page.endpoint.messages_received;
-            totals.unexpected += page.endpoint.unexpected;
-            totals.pending += page.peers.iter().map(|peer| peer.peer.sends_pending).sum::<u64>();
-        }
-        totals
-    }
-}
-
 /// The verdicts of all jobs, from pages that were read before and after the stacks.
-pub fn verdicts(before: &[Snapshot], stacks: &[ProcessStacks], after: &[Snapshot]) -> Vec<Verdict> {
+pub fn verdicts<'a>(before: &'a [Snapshot], stacks: &[ProcessStacks], after: &'a [Snapshot]) -> Vec<Verdict> {
     let mut jobs: BTreeMap<_, Vec<&ProcessStacks>> = BTreeMap::new();
     for process in stacks {
         jobs.entry(process.job.clone()).or_default().push(process);
     }
-    let by_address = |pages| -> HashMap<_, _> {
-        let pages: &[Snapshot] = pages;
-        pages.iter().map(|page| (page.identity.address.clone(), page)).collect()
-    };
     let (before, after) = (by_address(before), by_address(after));
     let verdict = |(job, processes): (Option<String>, Vec<&ProcessStacks>)| {
-        let groups = Group::of(&processes.iter().copied().cloned().collect::<Vec<_>>());
-        let pages = |of: &HashMap<String, &Snapshot>| -> Option<Vec<Snapshot>> {
-            processes.iter().map(|process| of.get(&process.address).map(|page| (*page).clone())).collect()
+        let groups = Group::of(processes.iter().copied());
+        let pages = |of: &HashMap<&str, &'a Snapshot>| -> Option<Vec<&'a Snapshot>> {
+            processes.iter().map(|process| of.get(process.address.as_str()).copied()).collect()
         };
         let (state, why) = match pages(&before).zip(pages(&after)) {
             Some((before, after)) => judge(&before, &processes, &groups, &after),
@@ -101,18 +75,21 @@ pub fn verdicts(before: &[Snapshot], stacks: &[ProcessStacks], after: &[Snapshot
     jobs.into_iter().map(verdict).collect()
 }
 
+fn by_address(pages: &[Snapshot]) -> HashMap<&str, &Snapshot> {
+    pages.iter().map(|page| (page.identity.address.as_str(), page)).collect()
+}
+
 /// Of one job, whose ranks have the same place in all lists.
 fn judge(
-    before: &[Snapshot],
+    before: &[&Snapshot],
     stacks: &[&ProcessStacks],
     groups: &[Group],
-    after: &[Snapshot],
+    after: &[&Snapshot],
 ) -> (State, String) {
     let counts = |page: &Snapshot| {
         let all = &page.endpoint;
         let sent = (all.messages_sent, all.messages_received, all.bytes_sent, all.bytes_received);
-        let pending: u64 = page.peers.iter().map(|peer| peer.peer.sends_pending).sum();
-        (sent, all.receives_posted, all.unexpected, pending)
+        (sent, all.receives_posted, all.unexpected, page.sends_pending())
     };
     let moved = before.iter().zip(after).filter(|(before, after)| counts(before) != counts(after)).count();
     if moved > 0 {
@@ -141,12 +118,14 @@ fn judge(
         };
         return (State::Late, why);
     }
-    let totals = Totals::of(&after.iter().collect::<Vec<_>>());
-    if totals.sent != totals.received || totals.pending > totals.unexpected {
+    let total = |of: fn(&Snapshot) -> u64| after.iter().map(|page| of(page)).sum::<u64>();
+    let sent = total(|page| page.endpoint.messages_sent);
+    let received = total(|page| page.endpoint.messages_received);
+    let (pending, unexpected) = (total(Snapshot::sends_pending), total(|page| page.endpoint.unexpected));
+    if sent != received || pending > unexpected {
         let why = format!(
-            "no message has come meanwhile: {} were sent and {} have arrived, {} sends are not complete, and \
-             {} messages wait for a receive; they are long, or do not arrive",
-            totals.sent, totals.received, totals.pending, totals.unexpected
+            "no message has come meanwhile: {sent} were sent and {received} have arrived, {pending} sends \
+             are not complete, and {unexpected} messages wait for a receive; they are long, or do not arrive"
         );
         return (State::UnderWay, why);
     }
@@ -161,7 +140,7 @@ fn judge(
 }
 
 /// Bytes of packets that all ranks have received from other hosts.
-fn on_the_cables(pages: &[Snapshot]) -> u64 {
+fn on_the_cables(pages: &[&Snapshot]) -> u64 {
     let rails = pages.iter().flat_map(|page| &page.peers).flat_map(|peer| &peer.rails);
     rails.map(|rail| rail.bytes_received).sum()
 }

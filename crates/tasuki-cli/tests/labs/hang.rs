@@ -2,7 +2,7 @@
 
 use crate::support::{
     Background, TestLab, eventually,
-    mpis::{Mpi, build_for_debuggers, mpis, peers},
+    mpis::{Mpi, build_for_debuggers, mpis, run_over},
     skip_without_root, tasuki, text,
 };
 use serde_json::Value;
@@ -11,9 +11,8 @@ use std::{fs, path::Path, process::Stdio};
 /// What is said of the program `hangs NAME` on three ranks; and the exit code.
 fn said(lab: &TestLab, mpi: &Mpi, program: &Path, name: &str) -> (Value, Option<i32>) {
     let log = program.with_extension("said");
-    let mut job = tasuki();
-    job.args(["run", "--transport", "tasuki", "--lab", &lab.name, "--mpi", mpi.name, "-n", "3"]);
-    job.arg(program).arg(name).env("TASUKI_PEERS", peers());
+    let mut job = run_over("tasuki", lab, mpi.name, 3, program);
+    job.arg(name);
     job.stdin(Stdio::null()).stdout(fs::File::create(&log).expect("a file"));
     let _job = Background(job.spawn().expect("starts"));
     let begun = || fs::read_to_string(&log).expect("a file").matches("begun").count() == 3;
@@ -49,13 +48,10 @@ fn check(test: &str, of: &[&str], cases: &[(&str, &str, &str, &str)]) {
             let (found, code) = said(&lab, mpi, &program, name);
             let told = found.to_string();
             let state = if blind && state == "stuck" { "suspected" } else { state };
-            let expected = if state == "goes-on" { 0 } else { 3 };
-            assert_eq!(
-                (&found["state"], code),
-                (&state.into(), Some(expected)),
-                "{} {name}: {told}",
-                mpi.name
-            );
+            // One of several states, where it depends on how the MPI sends.
+            let found = found["state"].as_str().expect("a state");
+            assert!(state.split('|').any(|state| state == found), "{} {name}: {told}", mpi.name);
+            assert_eq!(code, Some(if found == "goes-on" { 0 } else { 3 }), "{} {name}: {told}", mpi.name);
             for part in [call, word].into_iter().filter(|_| !blind) {
                 assert!(told.contains(part), "{} {name}: {part} is missing: {told}", mpi.name);
             }

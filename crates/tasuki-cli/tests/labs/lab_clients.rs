@@ -45,6 +45,11 @@ pub fn ask(client: &OwnedFd, lab: &str, argv: &[&str], job: &str) {
     sendmsg::<()>(client.as_raw_fd(), &payload, &control, MsgFlags::empty(), None).expect("sends");
 }
 
+/// Sends a lab's process a signal.
+pub fn signal(pid: &str, signal: Signal) {
+    kill(Pid::from_raw(pid.parse().expect("a number")), signal).expect("signals");
+}
+
 /// How many processes descend from this one: all that a lab has begun, if it is the lab's.
 fn descendants(pid: &str) -> usize {
     let table = ok(Command::new("ps").args(["-e", "-o", "pid=,ppid="]));
@@ -84,8 +89,7 @@ fn a_lab_that_is_stopped_is_said_to_be() {
     }
     let lab = TestLab::up("halted", &["--shape", "full:2"]);
     let pid = lab.status()["pid"].to_string();
-    let signal = |signal| kill(Pid::from_raw(pid.parse().expect("a number")), signal).expect("signals");
-    signal(Signal::SIGSTOP);
+    signal(&pid, Signal::SIGSTOP);
     let name = lab.name.as_str();
     let commands: [&[&str]; 4] = [
         &["lab", "status", name],
@@ -103,7 +107,7 @@ fn a_lab_that_is_stopped_is_said_to_be() {
         file.read_to_string(&mut text).expect("UTF-8");
         text
     });
-    signal(Signal::SIGCONT);
+    signal(&pid, Signal::SIGCONT);
     for (argv, said) in commands.iter().zip(said) {
         assert!(said.contains(&format!("kill -CONT {pid}")), "{argv:?}: {said}");
     }

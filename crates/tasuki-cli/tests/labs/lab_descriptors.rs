@@ -1,12 +1,9 @@
 //! A lab whose process has used up its file descriptors: it says so, can be asked and changed, works again
 //! when there are some, and goes down.
 
-use super::lab_clients::{ask, connection};
+use super::lab_clients::{ask, connection, signal};
 use crate::support::{TestLab, eventually, ok, skip_without_root, tasuki, text};
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::Signal;
 use std::{
     fs,
     os::fd::OwnedFd,
@@ -21,6 +18,14 @@ fn open(pid: &str) -> Vec<u64> {
     eventually("the lab waits", waits);
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).expect("reads").flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Lets a lab's process open five descriptors more than it has, and returns how many these are in all.
+fn limit(pid: &str) -> u64 {
+    let few = open(pid).into_iter().max().unwrap_or(0) + 5;
+    // The hard limit stays (prlimit(1)): not everybody who is root may raise it again.
+    ok(Command::new("prlimit").args(["--pid", pid, &format!("--nofile={few}:")]));
+    few
 }
 
 /// Uses up the descriptors that a lab's process may have: clients that connect and ask nothing hold one each.
@@ -47,9 +52,7 @@ fn a_lab_without_descriptors_says_so_and_goes_down() {
     let lab = TestLab::up("descriptors", &["--shape", "full:2"]);
     let name = lab.name.as_str();
     let pid = lab.status()["pid"].to_string();
-    // The hard limit stays (prlimit(1)): not everybody who is root may raise it again.
-    let few = open(&pid).into_iter().max().unwrap_or(0) + 5;
-    ok(Command::new("prlimit").args(["--pid", &pid, &format!("--nofile={few}:")]));
+    let few = limit(&pid);
     let clients = use_up(name, &pid, few);
     let exec = ["lab", "exec", "--lab", name, "n1", "--", "true"];
     // It answers as often as it is asked.
@@ -82,16 +85,14 @@ fn descriptors_of_clients_that_have_gone_serve_those_behind_them() {
     }
     let lab = TestLab::up("behind", &["--shape", "full:2"]);
     let pid = lab.status()["pid"].to_string();
-    let few = open(&pid).into_iter().max().unwrap_or(0) + 5;
-    ok(Command::new("prlimit").args(["--pid", &pid, &format!("--nofile={few}:")]));
+    let few = limit(&pid);
     let mut clients = use_up(&lab.name, &pid, few);
     let last = clients.pop().expect("a client");
     // The lab's process sees all of this at once.
-    let signal = |signal| kill(Pid::from_raw(pid.parse().expect("a number")), signal).expect("signals");
-    signal(Signal::SIGSTOP);
+    signal(&pid, Signal::SIGSTOP);
     drop(clients);
     ask(&last, &lab.name, &["touch", "/tmp/began"], "None");
-    signal(Signal::SIGCONT);
+    signal(&pid, Signal::SIGCONT);
     let began =
         || lab.exec("n1", &["test", "-e", "/tmp/began"]).status().is_ok_and(|status| status.success());
     eventually("the command to run", began);

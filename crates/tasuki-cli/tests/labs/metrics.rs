@@ -94,13 +94,8 @@ fn ask(address: &str, request: &str) -> (String, String) {
     (head.lines().next().unwrap_or_default().to_owned(), body.to_owned())
 }
 
-#[test]
-fn it_is_served_whatever_others_ask() {
-    let test = "it_is_served_whatever_others_ask";
-    if skip(test) {
-        return;
-    }
-    let lab = TestLab::up("scraped", &["--shape", "full:2"]);
+/// `tasuki metrics --listen` for a lab, and its address.
+pub fn serve(lab: &TestLab) -> (Background, String) {
     let mut command = tasuki();
     command.args(["metrics", "--lab", &lab.name, "--listen", "127.0.0.1:0"]).stdout(Stdio::piped());
     let mut server = Background(command.spawn().expect("it starts"));
@@ -108,6 +103,18 @@ fn it_is_served_whatever_others_ask() {
     BufReader::new(server.0.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
     let (_, rest) = line.split_once("http://").expect("an address");
     let (address, _) = rest.split_once('/').expect("a path");
+    (server, address.to_owned())
+}
+
+#[test]
+fn it_is_served_whatever_others_ask() {
+    let test = "it_is_served_whatever_others_ask";
+    if skip(test) {
+        return;
+    }
+    let lab = TestLab::up("scraped", &["--shape", "full:2"]);
+    let (mut server, address) = serve(&lab);
+    let address = address.as_str();
     // Clients that say nothing, half a request, or do not read what they asked for.
     let mut silent: Vec<TcpStream> = (0..8).map(|_| TcpStream::connect(address).expect("connects")).collect();
     silent[0].write_all(b"GET /metr").expect("writes");

@@ -1,12 +1,13 @@
 //! `tasuki metrics` and its alert rules, as Debian's Prometheus takes them.
 
+use super::metrics::serve;
 use crate::support::{
     Background, TestLab, eventually, mpis::peers, ok, skip_without_root, skipped, tasuki, text,
 };
 use serde_json::Value;
 use std::{
     fs,
-    io::{BufRead, BufReader, Read, Write},
+    io::{Read, Write},
     net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -70,13 +71,7 @@ fn a_real_server_collects_and_sees_the_dead_cable() {
         return;
     }
     let lab = TestLab::up("prometheus", &["--shape", "full:2"]);
-    let mut metrics = tasuki();
-    metrics.args(["metrics", "--lab", &lab.name, "--listen", "127.0.0.1:0"]).stdout(Stdio::piped());
-    let mut metrics = Background(metrics.spawn().expect("it starts"));
-    let mut line = String::new();
-    BufReader::new(metrics.0.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
-    let target = line.split("http://").nth(1).and_then(|rest| rest.split('/').next()).expect("an address");
-
+    let (_metrics, target) = serve(&lab);
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("tasuki.rules.yml"), ok(tasuki().args(["metrics", "--rules"])))
         .expect("writes");

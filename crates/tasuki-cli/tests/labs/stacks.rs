@@ -1,7 +1,7 @@
 //! `tasuki stacks`: the MPI function in which each rank of a job is, and the line that has called it.
 
 use crate::support::{
-    Background, MARK, TestLab, background, eventually,
+    Background, TestLab, background, eventually,
     mpis::{build_for_debuggers, mpis, run_over},
     ok, skip_without_root, tasuki, text,
 };
@@ -74,6 +74,17 @@ fn ranks_are_where_their_program_says() {
     }
 }
 
+/// `stuck.c` on two ranks of a lab once both use Tasuki; `None`: its MPI is not installed.
+fn two_stuck(test: &str, lab: &TestLab, folder: &Path) -> Option<Background> {
+    let mpis = mpis(test);
+    let mpi = mpis.iter().find(|mpi| mpi.name == "mpich-4.3")?;
+    let stuck = build_for_debuggers(mpi, "stuck.c", folder);
+    let mut job = run_over("tasuki", lab, mpi.name, 2, &stuck);
+    let job = Background(job.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("starts"));
+    eventually("two ranks", || processes(lab) == 2);
+    Some(job)
+}
+
 #[test]
 fn what_cannot_be_looked_at_is_said_with_what_helps() {
     let test = "what_cannot_be_looked_at_is_said_with_what_helps";
@@ -85,14 +96,7 @@ fn what_cannot_be_looked_at_is_said_with_what_helps() {
     assert_eq!(none.status.code(), Some(1));
     assert!(text(&none).contains("tasuki stats"), "{}", text(&none));
     let folder = tempfile::tempdir().expect("a folder");
-    let mpis = mpis(test);
-    let Some(mpi) = mpis.iter().find(|mpi| mpi.name == "mpich-4.3") else { return };
-    let stuck = build_for_debuggers(mpi, "stuck.c", folder.path());
-    let mut job = run_over("tasuki", &lab, mpi.name, 2, &stuck);
-    let _job = Background(
-        job.env(MARK, &lab.name).stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("starts"),
-    );
-    eventually("two ranks", || processes(&lab) == 2);
+    let Some(_job) = two_stuck(test, &lab, folder.path()) else { return };
     // A program without gdb in its path finds none.
     let mut blind = Command::new(tasuki().get_program());
     blind.args(["stacks", "--lab", &lab.name]).env("PATH", "/nonexistent");
@@ -118,12 +122,7 @@ fn whoever_ends_it_leaves_ranks_running() {
     }
     let lab = TestLab::up("endstacks", &["--shape", "full:2"]);
     let folder = tempfile::tempdir().expect("a folder");
-    let mpis = mpis(test);
-    let Some(mpi) = mpis.iter().find(|mpi| mpi.name == "mpich-4.3") else { return };
-    let stuck = build_for_debuggers(mpi, "stuck.c", folder.path());
-    let mut job = run_over("tasuki", &lab, mpi.name, 2, &stuck);
-    let _job = Background(job.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("starts"));
-    eventually("two ranks", || processes(&lab) == 2);
+    let Some(_job) = two_stuck(test, &lab, folder.path()) else { return };
     // Lines of /proc/PID/status (proc(5)) of all ranks that begin so.
     let lines = |name: &str| {
         let script = format!("for pid in $(pgrep stuck); do grep '^{name}' /proc/$pid/status || true; done");

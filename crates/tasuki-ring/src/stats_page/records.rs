@@ -177,6 +177,18 @@ pub struct Snapshot {
     pub torn: u64,
 }
 
+impl Snapshot {
+    /// Sends to all peers that are not complete.
+    pub fn sends_pending(&self) -> u64 {
+        self.peers.iter().map(|peer| peer.peer.sends_pending).sum()
+    }
+
+    /// Peers that are held to be dead.
+    pub fn dead_peers(&self) -> usize {
+        self.peers.iter().filter(|peer| peer.peer.dead).count()
+    }
+}
+
 /// A peer and its rails.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerSnapshot {
