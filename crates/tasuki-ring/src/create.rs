@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::file::{SharedFile, sweep};
 use crate::layout::*;
@@ -12,8 +13,10 @@ use crate::{RingError, SegmentOptions, Token};
 
 /// How the names of segments' files begin.
 pub(crate) const PREFIX: &str = "tasuki-ring.";
-/// How often making a file is tried again because another process swept it away before it was locked.
-const SWEPT_MAX: usize = 16;
+/// How often a file that was just made is looked at again because somebody sweeps it away before it is locked.
+const SWEPT_MAX: usize = 5000;
+/// The time between two such looks. A sweeper needs microseconds, unless it is off its processor.
+const SWEPT_PAUSE: Duration = Duration::from_millis(1);
 
 /// A segment that has just been made.
 pub(crate) struct Made {
@@ -60,14 +63,17 @@ fn geometry(options: &SegmentOptions) -> Result<Geometry, RingError> {
 /// so a file that is locked here and still has its name stays.
 pub(crate) fn new_file(path: &Path, mode: libc::mode_t, byte: i64) -> Result<SharedFile, RingError> {
     let failed = |call, source: io::Error| RingError::System { path: path.to_path_buf(), call, source };
+    let create = || SharedFile::create(path, mode).map_err(|error| create_error(path, error));
+    let mut file = create()?;
     for _ in 0..SWEPT_MAX {
-        let file = match SharedFile::create(path, mode) {
-            Ok(file) => file,
-            Err(error) => return Err(create_error(path, error)),
-        };
         let locked = file.try_lock(byte).map_err(|source| failed("fcntl(F_SETLK)", source))?;
-        if locked && file.stat().map_err(|source| failed("fstat", source))?.st_nlink > 0 {
-            return Ok(file);
+        let named = file.stat().map_err(|source| failed("fstat", source))?.st_nlink > 0;
+        match (locked, named) {
+            (true, true) => return Ok(file),
+            // The name is free only now: a sweeper removes whatever has it, so none is made before.
+            (_, false) => file = create()?,
+            // The sweeper removes the name soon, or ends before and leaves it.
+            (false, true) => std::thread::sleep(SWEPT_PAUSE),
         }
     }
     Err(failed("fcntl(F_SETLK)", io::ErrorKind::WouldBlock.into()))
