@@ -170,6 +170,22 @@ fn an_option_of_ssh_is_no_address() {
     assert!(errors.to_string().contains("begins with \"-\""), "{errors}");
 }
 
+/// Random names found that a part of a user's name could be an option.
+#[test]
+fn no_part_of_a_user_is_an_option() {
+    for (user, says) in [
+        ("@-", "nothing on one side"),
+        ("me@-oProxyCommand", "\"-oProxyCommand\" of the user's name"),
+        ("me@.x", "begins with \".\""),
+        ("me@", "nothing on one side"),
+        ("-l", "the user's name \"-l\" begins"),
+    ] {
+        let errors = Cluster::parse(&file("ssh.user", user), None).unwrap_err().to_string();
+        assert!(errors.contains(says), "{user}: {errors}");
+    }
+    assert!(Cluster::parse(&file("ssh.user", "me@example.org"), None).is_ok());
+}
+
 /// A host's own options count before its cluster's, and a user in `management` before both.
 #[test]
 fn the_nearest_option_counts() {

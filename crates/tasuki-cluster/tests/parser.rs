@@ -58,7 +58,7 @@ proptest! {
     #[test]
     fn every_part_reads_back(
         recipe in connected_recipe(),
-        user in "[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,12}",
+        user in "[A-Za-z0-9_][A-Za-z0-9_.+-]{0,6}(@[A-Za-z0-9_+][A-Za-z0-9_.+-]{0,5})?",
         address in "[A-Za-z0-9_][A-Za-z0-9_.-]{0,12}",
         port in 1..=u16::MAX,
         rack in "\\PC*",

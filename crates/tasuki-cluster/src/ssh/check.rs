@@ -19,7 +19,7 @@ pub(crate) struct BadSsh {
 pub(super) const ADDRESS_RULE: &str =
     "write a host name or an address, as \"192.168.1.11\", or user and address, as \"me@n1.example.org\"";
 const USER_RULE: &str =
-    "write a user's name: letters, digits, . _ - + @, not with a hyphen or dot at its beginning";
+    "write a user's name: letters, digits, . _ - +, or name@domain; neither begins with a hyphen or dot";
 pub(super) const JUMP_RULE: &str =
     "write jump hosts as ssh -J takes them: \"gateway\", \"me@gateway:2222\", \"first,second\", or \"none\"";
 pub(super) const PORT_RULE: &str =
@@ -41,10 +41,19 @@ pub(super) fn check_user(name: &str) -> Result<(), BadSsh> {
     let is_good = |c: char| c.is_ascii_alphanumeric() || "._-+@".contains(c);
     if name.is_empty() {
         Err(bad("the user's name is empty", USER_RULE))
-    } else if name.starts_with(['-', '.']) {
-        Err(bad(format!("the user's name {name:?} begins with {:?}", &name[..1]), USER_RULE))
     } else if let Some(wrong) = name.chars().find(|&c| !is_good(c)) {
         Err(bad(format!("{wrong:?} cannot be in the name of a user"), USER_RULE))
+    } else if let Some(part) = name.split('@').find(|part| part.is_empty() || part.starts_with(['-', '.'])) {
+        // What stands behind an @ is a name as well: of a domain.
+        Err(match part.get(..1) {
+            Some(first) if part == name => {
+                bad(format!("the user's name {name:?} begins with {first:?}"), USER_RULE)
+            }
+            Some(first) => {
+                bad(format!("{part:?} of the user's name {name:?} begins with {first:?}"), USER_RULE)
+            }
+            None => bad(format!("the user's name {name:?} has nothing on one side of its @"), USER_RULE),
+        })
     } else if name.len() > USER_MAX {
         Err(bad(format!("the user's name has {} bytes, {USER_MAX} are the most", name.len()), USER_RULE))
     } else {
