@@ -13,7 +13,7 @@ use crate::{RingError, SegmentOptions, Token};
 
 /// How the names of segments' files begin.
 pub(crate) const PREFIX: &str = "tasuki-ring.";
-/// How often a file that was just made is looked at again because somebody sweeps it away before it is locked.
+/// How often a file that was just made is looked at because somebody sweeps it away before it is locked.
 const SWEPT_MAX: usize = 5000;
 /// The time between two such looks. A sweeper needs microseconds, unless it is off its processor.
 const SWEPT_PAUSE: Duration = Duration::from_millis(1);
