@@ -51,11 +51,14 @@ provider: setup
 	$(CARGO) build --profile provider --locked -p tasuki-ofi
 
 # Puts the provider beside the `tasuki` of a folder. libfabric loads files that end in -fi.so, and cargo names
-# none so. Beside it the libfabric that stands before a distribution's.
+# none so. Beside it the libfabric that stands before a distribution's, and NCCL's plug-in under its two names.
 define BESIDE
 	@mkdir -p $(1)/tasuki-provider
 	@ln -sfn ../../provider/libtasuki_fi.so $(1)/tasuki-provider/libtasuki-fi.so
 	@crates/tasuki-ofi/front/build $(1)/tasuki-provider/libfabric
+	@mkdir -p $(1)/tasuki-provider/nccl
+	@ln -sfn ../../libnccl_net_tasuki.so $(1)/tasuki-provider/nccl/libnccl-net-tasuki.so
+	@ln -sfn libnccl-net-tasuki.so $(1)/tasuki-provider/nccl/librccl-net-tasuki.so
 endef
 
 # What tests need beside their own programs. They find a provider beside `tasuki` by either of its names.

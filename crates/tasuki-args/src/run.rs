@@ -106,17 +106,29 @@ impl ProgramArgs {
     }
 }
 
+/// A library that is no MPI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Library {
+    /// NCCL, or RCCL: collectives of GPUs
+    Nccl,
+}
+
 /// Options of `tasuki env`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:
+#[command(after_help = "Examples:
   eval \"$(tasuki env --mpi openmpi-5.0 --cluster cluster.toml)\"; mpirun -n 4 ./a.out
+  eval \"$(tasuki env --for nccl)\"; torchrun ... # on every host
 
 Open MPI passes nothing but OMPI_* on to other hosts by itself: the last line says which variables to name
 with mpirun -x.")]
 pub struct EnvArgs {
     /// The MPI: openmpi-4.1, openmpi-5.0, mpich-4.3, intel, or a prefix
-    #[arg(long)]
-    pub mpi: String,
+    #[arg(long, required_unless_present = "library", conflicts_with = "library")]
+    pub mpi: Option<String>,
+    /// The variables of another library: nccl, for NCCL and RCCL, as in PyTorch. They are the same on every
+    /// host
+    #[arg(long = "for", value_enum, conflicts_with_all = ["lab", "cluster", "transport"])]
+    pub library: Option<Library>,
     /// For this lab; none: the only one that is up
     #[arg(long, conflicts_with = "cluster")]
     pub lab: Option<String>,

@@ -9,9 +9,12 @@ use tasuki_args::{EnvArgs, RunArgs, transport::choose};
 use tasuki_cluster::Cluster;
 use tasuki_control::Sharing;
 use tasuki_fleet::{Fleet, LabHosts, SshHosts};
-use tasuki_job::{Finder, JobFacts, JobRequest, Recording, RunError, check_one_network, facts, key_advice};
+use tasuki_job::{
+    Finder, JobFacts, JobRequest, KeyAdvice, Recording, RunError, check_one_network, facts, key_advice,
+    own_provider,
+};
 use tasuki_lab::Exit;
-use tasuki_launch::{Flavour, Mpi, Scope, Setting, environment};
+use tasuki_launch::{Flavour, Mpi, NcclPlugin, Scope, Setting, environment};
 use tasuki_terminal::{Failure, print_json, print_json_line};
 
 /// Runs an MPI program on a cluster.
@@ -107,9 +110,50 @@ fn passed_by_hand(mpi: &Mpi, settings: &[Setting], key: Option<&str>) -> Option<
     (!options.is_empty()).then(|| options.join(" "))
 }
 
-/// Prints the variables that a plain mpirun or srun needs.
+/// Prints variables, as JSON or for a shell.
+fn print_settings(settings: &[Setting], key: Option<KeyAdvice>, json: bool) -> Result<(), Failure> {
+    if json {
+        let mut all: Vec<_> = settings
+            .iter()
+            .map(|s| serde_json::json!({ "name": s.variable(), "value": s.value, "why": s.why }))
+            .collect();
+        // No key is shown: whoever reads this draws one.
+        all.extend(key.map(|key| {
+            serde_json::json!({ "name": key.variable, "value": null, "shell": key.shell, "why": key.why })
+        }));
+        return Ok(print_json(&all)?);
+    }
+    for setting in settings {
+        println!("# {}\nexport {}={}", setting.why, setting.variable(), shell_value(setting));
+    }
+    if let Some(key) = key {
+        println!("# {}\nexport {}={}", key.why, key.variable, key.shell);
+    }
+    Ok(())
+}
+
+/// Prints the variables that a plain mpirun or srun needs, or another library.
 pub fn env(arguments: &EnvArgs) -> Result<ExitCode, Failure> {
-    let mpi = Finder::local()?.one(&arguments.mpi)?;
+    match &arguments.mpi {
+        Some(mpi) => env_of_mpi(arguments, mpi),
+        None => env_of_nccl(arguments.json),
+    }
+}
+
+fn env_of_nccl(json: bool) -> Result<ExitCode, Failure> {
+    let provider = own_provider()?;
+    let plugin = NcclPlugin::of(&provider).map_err(|file| {
+        Failure::new(format!("there is no {}: install Tasuki anew, or `make build`", file.display()))
+    })?;
+    if !json {
+        println!("# NCCL and RCCL, over tasuki");
+    }
+    print_settings(&plugin.settings(), None, json)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn env_of_mpi(arguments: &EnvArgs, mpi: &str) -> Result<ExitCode, Failure> {
+    let mpi = Finder::local()?.one(mpi)?;
     let fleet = fleet_of(arguments.cluster.as_deref(), arguments.lab.as_deref())?;
     if let Fleet::Ssh(hosts) = &fleet {
         check_one_network(&hosts.cluster)?;
@@ -119,26 +163,12 @@ pub fn env(arguments: &EnvArgs) -> Result<ExitCode, Failure> {
     let transport = choose(arguments.transport, &mpi)?;
     let settings = environment(&mpi, &transport, &facts);
     let key = key_advice(fleet.cluster().ok_or(RunError::NoCluster)?, &transport)?;
-    if arguments.json {
-        let mut all: Vec<_> = settings
-            .iter()
-            .map(|s| serde_json::json!({ "name": s.variable(), "value": s.value, "why": s.why }))
-            .collect();
-        // No key is shown: whoever reads this draws one.
-        all.extend(key.map(|key| {
-            serde_json::json!({ "name": key.variable, "value": null, "shell": key.shell, "why": key.why })
-        }));
-        print_json(&all)?;
-        return Ok(ExitCode::SUCCESS);
+    if !arguments.json {
+        println!("# {} at {}, over {}", mpi.id(), mpi.prefix().display(), transport.name());
     }
-    println!("# {} at {}, over {}", mpi.id(), mpi.prefix().display(), transport.name());
-    for setting in &settings {
-        println!("# {}\nexport {}={}", setting.why, setting.variable(), shell_value(setting));
-    }
-    if let Some(key) = key {
-        println!("# {}\nexport {}={}", key.why, key.variable, key.shell);
-    }
-    if let Some(options) = passed_by_hand(&mpi, &settings, key.map(|key| key.variable)) {
+    print_settings(&settings, key, arguments.json)?;
+    let by_hand = passed_by_hand(&mpi, &settings, key.map(|key| key.variable));
+    if let Some(options) = by_hand.filter(|_| !arguments.json) {
         println!("# Open MPI passes these on to other hosts only if it is told: mpirun {options} ...");
     }
     Ok(ExitCode::SUCCESS)

@@ -13,7 +13,7 @@ pub type Bytes = serde_bytes::ByteBuf;
 /// What a job's ranks are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
-    /// Commands that know nothing of each other.
+    /// Commands without an MPI.
     Plain,
     /// Ranks of an MPI that asks its launcher by PMI-1: MPICH, Intel MPI.
     Pmi1,

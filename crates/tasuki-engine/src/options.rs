@@ -11,6 +11,7 @@ use tasuki_tuning::{credit, leaving, liveness, raw_lanes};
 use tasuki_wire::JobKey;
 
 use crate::address::Address;
+use crate::net::rails::{RailTable, RailsError};
 use crate::net::static_rate::Receivers;
 
 pub use environment::VariableError;
@@ -141,6 +142,12 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Rate of all NICs of this host's rails together, Mbit/s; `None` if there are none, or if that of one is
+    /// not known. Reads the file of the rails.
+    pub fn rate_mbits(&self) -> Result<Option<u32>, RailsError> {
+        Ok(RailTable::load(self.rails.as_deref())?.rate_mbits())
+    }
+
     /// The controller of grants.
     pub(crate) fn pacer(&self) -> Pacer {
         match &self.rate {

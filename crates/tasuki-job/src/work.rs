@@ -90,8 +90,8 @@ impl WorkRequest<'_> {
         let note = match self.ranks {
             1 => None,
             ranks => Some(format!(
-                "{} uses no MPI that is known: {ranks} copies of it start, which know nothing of each other \
-                 (--mpi NAME says which MPI it uses)",
+                "{} uses no MPI that is known: {ranks} copies of it start, which know of each other by RANK, \
+                 WORLD_SIZE, MASTER_ADDR and MASTER_PORT (--mpi NAME says which MPI it uses)",
                 argv[0].display()
             )),
         };

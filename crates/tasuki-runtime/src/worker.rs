@@ -2,6 +2,7 @@
 //! orders on to the shepherds, and reports what they tell.
 
 mod openmpi;
+mod plain;
 mod spec;
 
 pub(crate) use spec::shape;

@@ -19,6 +19,7 @@ mod lab_rates;
 mod lab_wires;
 mod messages;
 mod metrics;
+mod nccl;
 mod paper;
 mod paths;
 mod prometheus;

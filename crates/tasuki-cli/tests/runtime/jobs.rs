@@ -55,6 +55,20 @@ fn programs_without_an_mpi_are_started_too() {
     assert_eq!(lines, ["[0] n1", "[1] n2", "[2] n3"], "{}", text(&output));
     assert!(text(&output).contains("uses no MPI that is known"), "{}", text(&output));
 
+    // What torchrun would tell each, so that PyTorch's init_method="env://" works.
+    let said = "echo $RANK $WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE $MASTER_ADDR $MASTER_PORT";
+    let output = cluster.output("run", &["--resident", "-n", "3", "sh", "-c", said]);
+    let mut lines: Vec<_> = std::str::from_utf8(&output.stdout).expect("UTF-8").lines().collect();
+    lines.sort_unstable();
+    let port = lines[0].rsplit(' ').next().expect("a port").to_owned();
+    assert!((29_500..30_000).contains(&port.parse().expect("a number")), "{lines:?}");
+    let first = cluster.lab.sh("n1", "ip -4 -o address show tasuki0 | grep -o 'inet [0-9.]*'");
+    let first = first.trim().trim_start_matches("inet ");
+    let expected = [0, 1, 2].map(|rank| format!("{rank} 3 0 1 {first} {port}"));
+    assert_eq!(lines, expected, "{}", text(&output));
+    let own = ["--resident", "-n", "1", "-x", "MASTER_ADDR=192.0.2.9", "sh", "-c", "echo $MASTER_ADDR"];
+    assert_eq!(String::from_utf8_lossy(&cluster.output("run", &own).stdout), "192.0.2.9\n");
+
     // The user's own environment, folder, umask and limits; both streams; the exit code.
     let script = "ulimit -n; umask; pwd; echo $A; echo complaint >&2; exit 3";
     let shell = format!(

@@ -146,6 +146,16 @@ impl RailTable {
         nics.dedup();
         nics
     }
+
+    /// Rate of all own NICs that are in use together, Mbit/s; `None` if one of them is not known.
+    pub fn rate_mbits(&self) -> Option<u32> {
+        let mut nics: Vec<(&str, u32)> =
+            self.peers.values().flatten().map(|rail| (rail.nic.as_str(), rail.rate_mbits)).collect();
+        nics.sort();
+        nics.dedup_by_key(|(nic, _)| *nic);
+        let known = !nics.is_empty() && nics.iter().all(|&(_, rate)| rate > 0);
+        known.then(|| nics.iter().fold(0, |sum: u32, &(_, rate)| sum.saturating_add(rate)))
+    }
 }
 
 /// An address in the form that the wire carries: IPv4 as `::ffff:a.b.c.d` (RFC 4291, 2.5.5.2).
@@ -241,6 +251,20 @@ mod tests {
         assert_eq!(n2.iter().map(|rail| (rail.rail, rail.mtu)).collect::<Vec<_>>(), [(0, 1500), (1, 9000)]);
         assert!(table.to(mapped("10.77.0.3".parse().unwrap())).is_empty());
         assert_eq!(table.nics().len(), 2);
+    }
+
+    #[test]
+    fn nics_count_once_in_the_rate() {
+        let known = FILE.replace("\"mtu\":1500", "\"mtu\":1500,\"rate_mbits\":1000");
+        let more = known.replace(
+            "\"host\":\"n3\"",
+            "\"host\":\"n3\",\"rails\":[{\"rail\":0,\"nic\":\"eth1\",\"local\":\"10.78.1.1\",\
+             \"remote\":\"10.78.2.9\",\"mtu\":1500,\"rate_mbits\":1000}]",
+        );
+        for (file, rate) in [(FILE, None), (&known, Some(1100)), (&more, Some(1100))] {
+            assert_eq!(RailTable::parse(file.as_bytes()).unwrap().rate_mbits(), rate, "{file}");
+        }
+        assert_eq!(RailTable::default().rate_mbits(), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the shepherd of a host is told of a job.
 
-use super::openmpi;
+use super::{openmpi, plain};
 use nix::unistd::User as Account;
 use std::{
     ffi::OsString,
@@ -56,7 +56,12 @@ pub fn spec(start: &Start, host: &str) -> Result<JobSpec, String> {
     let pmi = (work.kind != Kind::Plain).then(|| Pmi { shape: shape(start), host: own as u32 });
     let argv = work.argv.iter().map(os).collect();
     let (argv, ranks) = match work.kind {
-        Kind::Plain | Kind::Pmi1 => (argv, start.parts[own].ranks.iter().map(rank).collect()),
+        Kind::Pmi1 => (argv, start.parts[own].ranks.iter().map(rank).collect()),
+        Kind::Plain => {
+            let with = |(spec, env): (RankSpec, _)| RankSpec { env, ..spec };
+            let ranks = start.parts[own].ranks.iter().map(rank);
+            (argv, ranks.zip(plain::environment(start, own)).map(with).collect())
+        }
         Kind::OpenMpi { .. } => (openmpi::argv(argv)?, vec![openmpi::process(start, own)]),
     };
     Ok(JobSpec {
