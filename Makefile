@@ -65,6 +65,8 @@ endef
 test-build: setup provider
 	$(call BESIDE,target/release)
 	@ln -sfn ../provider/libtasuki_fi.so target/release/libtasuki_fi.so
+	@# Beside the tests is where cargo leaves a library of which only tests need it.
+	@ln -sfn ../../deps/libnccl_net_tasuki.so target/release/tasuki-provider/nccl/libnccl-net-tasuki.so
 
 peers:
 	@scripts/setup --tests
