@@ -51,7 +51,7 @@ provider: setup
 	$(CARGO) build --profile provider --locked -p tasuki-ofi
 
 # Puts the provider beside the `tasuki` of a folder. libfabric loads files that end in -fi.so, and cargo names
-# none so. Beside it the libfabric that stands before a distribution's, and NCCL's plug-in under its two names.
+# none so. Beside it the libfabric that stands before a distribution's, and NCCL's plug-in with its two names.
 define BESIDE
 	@mkdir -p $(1)/tasuki-provider
 	@ln -sfn ../../provider/libtasuki_fi.so $(1)/tasuki-provider/libtasuki-fi.so

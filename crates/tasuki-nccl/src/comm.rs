@@ -8,12 +8,12 @@ use slab::Slab;
 use tasuki_engine::{Buffer, Peer};
 
 use crate::context::Context;
-use crate::error::{Code, Error};
+use crate::error::Error;
 use crate::net::{Net, State};
 
-/// How long operations that can no longer be taken back may take to end when NCCL wants their memory or closes
-/// their connection: it does so only when it aborts. After that the endpoint is given up, with all other
-/// connections that use it.
+/// How long operations that can no longer be taken back may take to end when NCCL wants their memory or
+/// closes their connection: it does so only when it aborts. After that the endpoint is given up, with all
+/// other connections that use it.
 pub(crate) const SETTLE: Duration = Duration::from_millis(200);
 
 /// `NCCL_NET_MAX_REQUESTS` times the receives of a group is what NCCL has under way at most on a connection.
@@ -196,9 +196,4 @@ impl Request {
             request.forget();
         }
     }
-}
-
-/// The peer of a connection has said hello with a number that cannot be.
-pub(crate) fn bad_number() -> Error {
-    Error::new(Code::Usage, "a connection has a number that this version of Tasuki does not give")
 }

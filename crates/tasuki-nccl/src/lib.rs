@@ -13,6 +13,7 @@
 //! call unwinds into C. What fails is told to NCCL's log and as an error, never by silence.
 
 mod abi;
+mod border;
 mod calls;
 mod comm;
 mod context;
@@ -22,6 +23,7 @@ mod log;
 mod net;
 mod plugin;
 mod properties;
+mod transfers;
 
 pub use plugin::{
     ncclNetPlugin_v8, ncclNetPlugin_v9, ncclNetPlugin_v10, ncclNetPlugin_v11, ncclNetPlugin_v12,

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use tasuki_engine::{Address, Buffer};
 
-use crate::comm::{Comm, SETTLE, bad_number};
+use crate::comm::{Comm, SETTLE};
 use crate::context::Context;
 use crate::error::{Code, Error};
 use crate::net::{Net, State};
@@ -124,7 +124,8 @@ impl Listener {
         let hello = std::mem::replace(&mut *waiting, Waiting::begin(&self.net, self.number)?).hello;
         let number = number(&hello[..len])?;
         if number >= 1 << 31 {
-            return Err(bad_number());
+            let text = "a connection has a number that this version of Tasuki does not give";
+            return Err(Error::new(Code::Usage, text));
         }
         let (context, net) = (Arc::clone(&self.context), Arc::clone(&self.net));
         Ok(Some(Arc::new(Comm::new(context, net, peer, number))))

@@ -6,11 +6,13 @@ use std::ptr::null;
 use std::sync::Arc;
 
 use crate::abi::*;
-use crate::calls::{self, call};
+use crate::border::call;
+use crate::calls;
 use crate::context::{self, Context};
 use crate::error::{Code, Error};
 use crate::log::{Log, LogFunction};
 use crate::properties;
+use crate::transfers;
 
 macro_rules! table {
     ($getProperties:expr, $init:expr, $listen:expr, $connect:expr, $isend:expr, $irecv:expr, $tail:expr) => {
@@ -22,13 +24,13 @@ macro_rules! table {
             listen: $listen,
             connect: $connect,
             accept: calls::accept,
-            regMr: calls::register,
+            regMr: transfers::register,
             regMrDmaBuf: null(),
-            deregMr: calls::deregister,
+            deregMr: transfers::deregister,
             isend: $isend,
             irecv: $irecv,
-            iflush: calls::flush,
-            test: calls::test,
+            iflush: transfers::flush,
+            test: transfers::test,
             closeSend: calls::close_comm,
             closeRecv: calls::close_comm,
             closeListen: calls::close_listener,
@@ -196,7 +198,7 @@ unsafe extern "C" fn send_v8(
     // A negative length is none that memory can have; the engine's bound is above any that an int can say.
     let Ok(len) = usize::try_from(len) else { return Code::Argument as Result };
     // SAFETY: as NCCL promises.
-    unsafe { calls::send(comm, data, len, tag, request) }
+    unsafe { transfers::send(comm, data, len, tag, request) }
 }
 
 unsafe extern "C" fn send_v9(
@@ -208,7 +210,7 @@ unsafe extern "C" fn send_v9(
     request: *mut *mut c_void,
 ) -> Result {
     // SAFETY: as NCCL promises.
-    unsafe { calls::send(comm, data, len, tag, request) }
+    unsafe { transfers::send(comm, data, len, tag, request) }
 }
 
 unsafe extern "C" fn send_v10(
@@ -221,7 +223,7 @@ unsafe extern "C" fn send_v10(
     request: *mut *mut c_void,
 ) -> Result {
     // SAFETY: as NCCL promises.
-    unsafe { calls::send(comm, data, len, tag, request) }
+    unsafe { transfers::send(comm, data, len, tag, request) }
 }
 
 unsafe extern "C" fn recv_v8(
@@ -234,13 +236,13 @@ unsafe extern "C" fn recv_v8(
     request: *mut *mut c_void,
 ) -> Result {
     let negative = |_| Error::new(Code::Argument, "the length of a receive is negative");
-    // SAFETY: as NCCL promises: `count` lengths, of which `calls::recv` asks.
+    // SAFETY: as NCCL promises: `count` lengths, of which `transfers::recv` asks.
     unsafe {
         let len = |at: usize| {
             let lens = lens.as_ref().ok_or_else(|| Error::null("the lengths"))? as *const c_int;
             usize::try_from(lens.add(at).read()).map_err(negative)
         };
-        calls::recv(comm, count, data, len, tags, request)
+        transfers::recv(comm, count, data, len, tags, request)
     }
 }
 
@@ -253,13 +255,13 @@ unsafe extern "C" fn recv_v9(
     _: *const *mut c_void,
     request: *mut *mut c_void,
 ) -> Result {
-    // SAFETY: as NCCL promises: `count` lengths, of which `calls::recv` asks.
+    // SAFETY: as NCCL promises: `count` lengths, of which `transfers::recv` asks.
     unsafe {
         let len = |at: usize| {
             let lens = lens.as_ref().ok_or_else(|| Error::null("the lengths"))? as *const usize;
             Ok(lens.add(at).read())
         };
-        calls::recv(comm, count, data, len, tags, request)
+        transfers::recv(comm, count, data, len, tags, request)
     }
 }
 

@@ -177,8 +177,8 @@ static inline result_t plug_connect(struct plugin *p, int device, void *handle, 
     }
 }
 
-static inline result_t plug_send(struct plugin *p, void *comm, void *data, size_t bytes, int tag, void *memory,
-                                 void **request)
+static inline result_t plug_send(struct plugin *p, void *comm, void *data, size_t bytes, int tag,
+                                 void *memory, void **request)
 {
     switch (p->version) {
     case 8:
@@ -199,11 +199,13 @@ static inline result_t plug_recv(struct plugin *p, void *comm, int n, void **dat
     case 8:
         for (int i = 0; bytes && i < n && i <= GROUP_MOST; i++)
             small[i] = (int)bytes[i];
-        return ((const struct table8 *)p->table)->irecv(comm, n, data, bytes ? small : NULL, tags, memory, request);
+        return ((const struct table8 *)p->table)->irecv(comm, n, data, bytes ? small : NULL, tags, memory,
+                                                         request);
     case 9:
         return ((const struct table9 *)p->table)->irecv(comm, n, data, bytes, tags, memory, request);
     default:
-        return ((const struct table10 *)p->table)->irecv(comm, n, data, bytes, tags, memory, profiler, request);
+        return ((const struct table10 *)p->table)->irecv(comm, n, data, bytes, tags, memory, profiler,
+                                                          request);
     }
 }
 
