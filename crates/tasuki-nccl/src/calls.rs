@@ -145,7 +145,7 @@ pub(crate) unsafe fn open(into: *mut *mut c_void, function: LogFunction) -> Code
 /// The context of [`open`].
 ///
 /// # Safety
-/// `context` is null, or came from [`open`] and was not finalized.
+/// `context` is null, or came from [`open`].
 pub(crate) unsafe fn context(context: *mut c_void) -> Result<Arc<Context>, Error> {
     let context = NonNull::new(context.cast::<Context>()).ok_or_else(|| Error::null("the context"))?;
     // SAFETY: as the caller promises; the reference that NCCL holds stays.
@@ -155,12 +155,16 @@ pub(crate) unsafe fn context(context: *mut c_void) -> Result<Arc<Context>, Error
     })
 }
 
+/// The end of a communicator. The context itself stays, some 100 bytes: communicators may share one, and
+/// whether the last of them ends it or each does differs between versions of NCCL (`commFree` of its
+/// `src/init.cc`).
 pub(crate) unsafe extern "C" fn finalize(of: *mut c_void) -> Code {
     let body = || {
         // A failed `init` leaves none.
-        let Some(context) = NonNull::new(of.cast::<Context>()) else { return Ok(()) };
-        // SAFETY: `open` gave it, and NCCL finalizes it once.
-        drop(unsafe { Arc::from_raw(context.as_ptr()) });
+        if !of.is_null() {
+            // SAFETY: `open` gave it.
+            unsafe { context(of) }?.close_if_idle();
+        }
         Ok(())
     };
     call(|_| (), body)

@@ -39,8 +39,7 @@ impl Context {
         Ok(opened)
     }
 
-    /// Closes the endpoint if no connection and no listener is left: interfaces before version 11 do not tell
-    /// the end of a communicator.
+    /// Closes the endpoint if no connection and no listener is left. The next one opens another.
     pub fn close_if_idle(&self) {
         let idle = {
             let mut net = self.lock();

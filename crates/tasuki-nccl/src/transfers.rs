@@ -32,8 +32,10 @@ pub(crate) unsafe extern "C" fn register(
                 "memory of a GPU was registered, which was not offered",
             ));
         }
-        let registration = Box::new(Registration { address: data as usize, len });
         // SAFETY: NCCL gives a place to write to.
+        unsafe { put(handle, null_mut(), "the memory handle") }?;
+        let registration = Box::new(Registration { address: data as usize, len });
+        // SAFETY: as above.
         unsafe { put(handle, Box::into_raw(registration).cast(), "the memory handle") }
     };
     // SAFETY: NCCL gives a connection that is open.

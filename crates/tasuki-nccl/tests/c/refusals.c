@@ -153,6 +153,11 @@ int main(int argc, char **argv)
     GIVES(0, net->closeRecv(from));
     GIVES(0, net->closeSend(to));
     GIVES(0, net->closeListen(listener));
+    /* Communicators that share a context may each finalize it, and one may go on. */
+    GIVES(0, net->finalize(context));
+    GIVES(0, net->finalize(context));
+    GIVES(0, net->listen(context, 0, handle, &listener));
+    GIVES(0, net->closeListen(listener));
     GIVES(0, net->finalize(context));
     GIVES(0, net->finalize(NULL));
     GIVES(0, net->closeSend(NULL));
