@@ -108,7 +108,7 @@ fn a_cut_cable_costs_no_message() {
     }
     let drive = Drive::build(test);
     let lab = TestLab::up("ncclcut", &["--shape", "pair:2"]);
-    let mut ranks = drive.start(&lab, 12, 2, 1500, 1 << 19);
+    let mut ranks = drive.start(&lab, 12, 2, 5000, 1 << 19);
     until_connected(&mut ranks[0]);
     for cable in ["n1:eth1", "n1:eth2"] {
         lab.fault("cut", &[cable]);
