@@ -56,7 +56,8 @@ fn programs_without_an_mpi_are_started_too() {
     assert!(text(&output).contains("uses no MPI that is known"), "{}", text(&output));
 
     // What torchrun would tell each, so that PyTorch's init_method="env://" works.
-    let said = "echo $RANK $WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE $MASTER_ADDR $MASTER_PORT";
+    let said =
+        "echo $RANK $WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE $GLOO_SOCKET_IFNAME $MASTER_ADDR $MASTER_PORT";
     let output = cluster.output("run", &["--resident", "-n", "3", "sh", "-c", said]);
     let mut lines: Vec<_> = std::str::from_utf8(&output.stdout).expect("UTF-8").lines().collect();
     lines.sort_unstable();
@@ -64,7 +65,7 @@ fn programs_without_an_mpi_are_started_too() {
     assert!((29_500..30_000).contains(&port.parse().expect("a number")), "{lines:?}");
     let first = cluster.lab.sh("n1", "ip -4 -o address show tasuki0 | grep -o 'inet [0-9.]*'");
     let first = first.trim().trim_start_matches("inet ");
-    let expected = [0, 1, 2].map(|rank| format!("{rank} 3 0 1 {first} {port}"));
+    let expected = [0, 1, 2].map(|rank| format!("{rank} 3 0 1 tasuki0 {first} {port}"));
     assert_eq!(lines, expected, "{}", text(&output));
     let own = ["--resident", "-n", "1", "-x", "MASTER_ADDR=192.0.2.9", "sh", "-c", "echo $MASTER_ADDR"];
     assert_eq!(String::from_utf8_lossy(&cluster.output("run", &own).stdout), "192.0.2.9\n");

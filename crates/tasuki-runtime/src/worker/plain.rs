@@ -13,6 +13,13 @@ use tasuki_control::{JobId, Start};
 const PORT: u64 = 29_500;
 const PORTS: u64 = 500;
 
+/// The interface of the identity address, by which every other host reaches this one.
+const INTERFACE: &str = "tasuki0";
+
+/// Variables of libraries that would else look for an address by the host's name, which many hosts know as
+/// 127.0.1.1.
+const INTERFACES: [(&str, &str); 2] = [("GLOO_SOCKET_IFNAME", "tasuki0"), ("NCCL_SOCKET_IFNAME", "=tasuki0")];
+
 /// Where rank 0 of a job is met.
 struct Meeting {
     address: Ipv4Addr,
@@ -30,12 +37,10 @@ fn meeting(job: JobId, host: &str, table: &RailTable) -> Option<Meeting> {
 /// set stays as far as it is about the job and not about a rank.
 pub fn environment(start: &Start, own: usize) -> Vec<Vec<(OsString, OsString)>> {
     let table = RailTable::load(Path::new(RailTable::PATH)).ok();
-    variables(start, own, table.as_ref())
-}
-
-fn variables(start: &Start, own: usize, table: Option<&RailTable>) -> Vec<Vec<(OsString, OsString)>> {
+    let has_interface = Path::new("/sys/class/net").join(INTERFACE).exists();
+    let interfaces: &[_] = if has_interface { &INTERFACES } else { &[] };
     let host_of_first = start.parts.iter().find(|part| part.ranks.contains(&0));
-    let met = table.zip(host_of_first).and_then(|(table, part)| meeting(start.job, &part.host, table));
+    let met = table.zip(host_of_first).and_then(|(table, part)| meeting(start.job, &part.host, &table));
     let is_set = |name: &str| start.work.env.iter().any(|(set, _)| set.as_slice() == name.as_bytes());
     let ranks = &start.parts[own].ranks;
     let of_rank = |(place, rank): (usize, &u32)| {
@@ -51,6 +56,9 @@ fn variables(start: &Start, own: usize, table: Option<&RailTable>) -> Vec<Vec<(O
         if let Some(met) = met.as_ref().filter(|_| !is_set("MASTER_PORT")) {
             all.push(("MASTER_PORT", met.port.to_string()));
         }
+        all.extend(
+            interfaces.iter().filter(|(name, _)| !is_set(name)).map(|&(name, value)| (name, value.into())),
+        );
         all.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
     };
     ranks.iter().enumerate().map(of_rank).collect()
