@@ -121,7 +121,7 @@ fn print_settings(settings: &[Setting], key: Option<KeyAdvice>, json: bool) -> R
         all.extend(key.map(|key| {
             serde_json::json!({ "name": key.variable, "value": null, "shell": key.shell, "why": key.why })
         }));
-        return Ok(print_json(&all)?);
+        return print_json(&all);
     }
     for setting in settings {
         println!("# {}\nexport {}={}", setting.why, setting.variable(), shell_value(setting));
