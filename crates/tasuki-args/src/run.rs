@@ -2,7 +2,7 @@
 
 use super::{overwrite::Overwrite, sharing::SharingArgs};
 use crate::transport::Wanted;
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 use tasuki_launch::Placement;
 
@@ -121,9 +121,10 @@ pub enum Library {
 
 Open MPI passes nothing but OMPI_* on to other hosts by itself: the last line says which variables to name
 with mpirun -x.")]
+#[command(group = ArgGroup::new("what").required(true).args(["mpi", "library"]))]
 pub struct EnvArgs {
     /// The MPI: openmpi-4.1, openmpi-5.0, mpich-4.3, intel, or a prefix
-    #[arg(long, required_unless_present = "library", conflicts_with = "library")]
+    #[arg(long)]
     pub mpi: Option<String>,
     /// The variables of another library: nccl, for NCCL and RCCL, as in PyTorch. They are the same on every
     /// host
