@@ -18,6 +18,8 @@ const BATCH: usize = 64;
 pub(crate) struct Net {
     /// `None` once the endpoint was given up, with all that was under way.
     endpoint: RwLock<Option<Endpoint>>,
+    /// Held by whoever gives it up.
+    closing: Mutex<()>,
     operations: Mutex<Operations>,
     last_number: AtomicU32,
 }
@@ -54,7 +56,8 @@ impl Net {
         let version = env!("CARGO_PKG_VERSION");
         log.info(&format!("Tasuki {version} on {}, {rate}", endpoint.address().host()));
         let endpoint = RwLock::new(Some(endpoint));
-        Ok(Net { endpoint, operations: Mutex::default(), last_number: AtomicU32::new(0) })
+        let (closing, operations) = (Mutex::default(), Mutex::default());
+        Ok(Net { endpoint, closing, operations, last_number: AtomicU32::new(0) })
     }
 
     /// Runs `body` with the endpoint, unless it was given up.
@@ -222,7 +225,11 @@ impl Net {
     /// Closes the endpoint, after which nobody uses the memory of any operation. All that is under way, and
     /// every later call, fails.
     pub fn give_up(&self) {
-        drop(self.endpoint.write().unwrap_or_else(PoisonError::into_inner).take());
+        // Whoever comes second waits until the memory is not used any more.
+        let _closing = guard(&self.closing);
+        // Closing waits for acknowledgements, which calls of other threads should not wait for.
+        let endpoint = self.endpoint.write().unwrap_or_else(PoisonError::into_inner).take();
+        drop(endpoint);
         for state in guard(&self.operations).states.values_mut() {
             if *state == State::Pending {
                 *state = State::Failed(given_up());
