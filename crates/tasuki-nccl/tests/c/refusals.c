@@ -150,6 +150,18 @@ int main(int argc, char **argv)
     GIVES(6, finish(net, request, &size));
     GIVES(0, net->irecv(from, 1, data, sizes, tags, &memory, NULL, &request));
     GIVES(0, net->deregMr(to, memory));
+    /* So it is with a send that waits for a receiver who does not come. */
+    size_t much = 8 << 20;
+    char *pages = calloc(1, much);
+    int done = 1;
+    GIVES(0, net->regMr(to, pages, much, 1, &announced));
+    GIVES(0, net->isend(to, pages, much, 1, announced, NULL, &sent));
+    for (int i = 0; i < 100; i++)
+        GIVES(0, net->test(sent, &done, &size));
+    GIVES(0, done);
+    GIVES(0, net->deregMr(to, announced));
+    free(pages);
+    GIVES(6, finish(net, sent, &size));
     GIVES(0, net->closeRecv(from));
     GIVES(0, net->closeSend(to));
     GIVES(0, net->closeListen(listener));
