@@ -225,7 +225,7 @@ impl Net {
     /// Closes the endpoint, after which nobody uses the memory of any operation. All that is under way, and
     /// every later call, fails.
     pub fn give_up(&self) {
-        // Whoever comes second waits until the memory is not used any more.
+        // The thread that gives up second waits until the memory is not used any more.
         let _closing = guard(&self.closing);
         // Closing waits for acknowledgements, which calls of other threads should not wait for.
         let endpoint = self.endpoint.write().unwrap_or_else(PoisonError::into_inner).take();

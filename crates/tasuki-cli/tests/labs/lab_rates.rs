@@ -1,8 +1,10 @@
 //! A wire's rate holds for every way of sending: never more than the line, and all of the line.
 //!
 //! A busy machine can keep a sender from filling a line, so one window in which the line was full shows that
-//! the wire carries it; the measurement is repeated until every protocol had one. That a wire never carries
-//! more is demanded of every window. At 100 Mbit/s two cores have time to spare; 1 Gbit/s of full frames
+//! the wire carries it; the measurement is repeated until every protocol had one. A receiver that was kept
+//! from running before its window finds more than the line carries waiting in its buffer: so a window that
+//! shows too much does not count, and it is the wire that carries too much if that happens again and again.
+//! At 100 Mbit/s two cores have time to spare; 1 Gbit/s of full frames
 //! takes most of them, so that test is among the long ones.
 
 use crate::support::{TestLab, ok, skip_without_root, tasuki};
@@ -13,6 +15,8 @@ const FULL: f64 = 0.95;
 /// Most that may be measured: 100 %, and what a receiver that was not run for 20 ms of a window of 2 s finds
 /// waiting in its buffer.
 const NEVER_MORE: f64 = 1.01;
+/// So many windows of one protocol with more than that are the wire's fault.
+const EXCESSES: usize = 3;
 /// How often a busy machine may keep a sender from filling the line.
 const ATTEMPTS: usize = 8;
 
@@ -39,18 +43,27 @@ fn measure(lab: &TestLab, to: &str) -> Vec<Figure> {
     results.iter().map(figure).collect()
 }
 
+/// Whether a window counts, which it does unless it shows more than `lines` lines; fails if too many have.
+fn counts(excesses: &mut usize, share: f64, lines: f64, what: &str) -> bool {
+    let fits = share <= lines * NEVER_MORE;
+    *excesses += usize::from(!fits);
+    assert!(*excesses < EXCESSES, "{what}: more than the line {EXCESSES} times, at last {share} of it");
+    fits
+}
+
 /// Checks that every protocol fills the line to `to` and none ever exceeds it. `scale` corrects for a rate
 /// that the command does not know.
 fn check(lab: &TestLab, to: &str, scale: f64) {
-    let mut best = [0.0f64; 3];
+    let (mut best, mut excesses) = ([0.0f64; 3], [0; 3]);
     for attempt in 1..=ATTEMPTS {
         let figures = measure(lab, to);
         assert_eq!(figures.len(), 3);
-        for (best, figure) in best.iter_mut().zip(&figures) {
+        for ((best, excesses), figure) in best.iter_mut().zip(&mut excesses).zip(&figures) {
             let share = figure.share * scale;
             eprintln!("attempt {attempt}: {} to {to}: {:.1} %", figure.protocol, share * 100.0);
-            assert!(share <= NEVER_MORE, "{} to {to}: {share} of the line", figure.protocol);
-            *best = best.max(share);
+            if counts(excesses, share, 1.0, &figure.protocol) {
+                *best = best.max(share);
+            }
         }
         if best.iter().all(|&best| best >= FULL) {
             return;
@@ -81,10 +94,13 @@ fn four_cables_carry_four_times_as_much() {
         return;
     }
     let lab = TestLab::up("four", &["--shape", "full:5", "--rate", "100M"]);
-    let mut best = [0.0f64; 3];
+    let (mut best, mut excesses) = ([0.0f64; 3], [0; 3]);
     for attempt in 1..=ATTEMPTS {
-        for (best, sum) in best.iter_mut().zip(sum_of_four(&lab, attempt)) {
-            *best = best.max(sum);
+        let sums = sum_of_four(&lab, attempt);
+        for ((best, excesses), (protocol, sum)) in best.iter_mut().zip(&mut excesses).zip(&sums) {
+            if counts(excesses, *sum, 4.0, protocol) {
+                *best = best.max(*sum);
+            }
         }
         if best.iter().all(|&best| best >= 4.0 * FULL) {
             return;
@@ -93,8 +109,8 @@ fn four_cables_carry_four_times_as_much() {
     panic!("TCP, UDP and frames reached {best:?} x one line at best");
 }
 
-/// What four cables carry at the same time, as a number of lines, per protocol.
-fn sum_of_four(lab: &TestLab, attempt: usize) -> [f64; 3] {
+/// What four cables carry at the same time, as a number of lines, per protocol; 0 if not at the same time.
+fn sum_of_four(lab: &TestLab, attempt: usize) -> [(String, f64); 3] {
     let at_once: Vec<Vec<Figure>> = thread::scope(|scope| {
         let running: Vec<_> =
             ["n2", "n3", "n4", "n5"].map(|to| scope.spawn(move || measure(lab, to))).into_iter().collect();
@@ -107,8 +123,7 @@ fn sum_of_four(lab: &TestLab, attempt: usize) -> [f64; 3] {
         let end = figures.iter().map(|figure| figure.window.1).fold(f64::MAX, f64::min);
         let together = end - begin > 1.0;
         eprintln!("attempt {attempt}: {}: {sum:.2} x one line, together: {together}", figures[0].protocol);
-        assert!(sum <= 4.0 * NEVER_MORE, "{}: {sum} x one line", figures[0].protocol);
-        if together { sum } else { 0.0 }
+        (figures[0].protocol.clone(), if together { sum } else { 0.0 })
     })
 }
 
