@@ -14,7 +14,7 @@ use tasuki_job::{
     own_provider,
 };
 use tasuki_lab::Exit;
-use tasuki_launch::{Flavour, Mpi, NcclPlugin, Scope, Setting, environment};
+use tasuki_launch::{Flavour, Mpi, NcclPlugin, Origin, Scope, Setting, environment};
 use tasuki_terminal::{Failure, print_json, print_json_line};
 
 /// Runs an MPI program on a cluster.
@@ -142,9 +142,9 @@ pub fn env(arguments: &EnvArgs) -> Result<ExitCode, Failure> {
 
 fn env_of_nccl(json: bool) -> Result<ExitCode, Failure> {
     let provider = own_provider()?;
-    let plugin = NcclPlugin::of(&provider).map_err(|file| {
-        Failure::new(format!("there is no {}: install Tasuki anew, or `make build`", file.display()))
-    })?;
+    let remedy = Origin::of(&std::env::current_exe()?).restore();
+    let plugin = NcclPlugin::of(&provider)
+        .map_err(|file| Failure::new(format!("there is no {}: {remedy}", file.display())))?;
     if !json {
         println!("# NCCL and RCCL, over tasuki");
     }

@@ -2,6 +2,7 @@
 
 use crate::{Provider, Setting, setting::Scope};
 use std::path::PathBuf;
+use tasuki_cluster::IDENTITY_INTERFACE;
 
 /// The folder with the plug-in, below the provider's folder.
 const FOLDER: &str = "nccl";
@@ -24,8 +25,8 @@ impl NcclPlugin {
 
     /// The variables by which NCCL or RCCL uses the plug-in, in every rank.
     pub fn settings(&self) -> Vec<Setting> {
-        let set = |name, value, why| Setting::new(Scope::Variable, name, value, why);
-        let folder = self.folder.to_string_lossy();
+        let set = |name, value: &str, why| Setting::new(Scope::Variable, name, value, why);
+        let (folder, interface) = (self.folder.to_string_lossy(), format!("={IDENTITY_INTERFACE}"));
         vec![
             set(
                 "NCCL_NET_PLUGIN",
@@ -33,7 +34,7 @@ impl NcclPlugin {
                 "load the plug-in libnccl-net-tasuki.so (RCCL: librccl-net-...)",
             ),
             set("NCCL_NET", "Tasuki", "an error, instead of TCP over one NIC, if it cannot be used"),
-            set("NCCL_SOCKET_IFNAME", "=tasuki0", "ranks find each other at the hosts' identity addresses"),
+            set("NCCL_SOCKET_IFNAME", &interface, "ranks find each other at the hosts' identity addresses"),
             Setting::new(Scope::Folders, "LD_LIBRARY_PATH", folder, "the folder that holds the plug-in"),
         ]
     }

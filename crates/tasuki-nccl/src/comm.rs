@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use slab::Slab;
 use tasuki_engine::{Buffer, Peer};
@@ -10,15 +9,6 @@ use tasuki_engine::{Buffer, Peer};
 use crate::context::Context;
 use crate::error::Error;
 use crate::net::{Net, State};
-
-/// How long operations that can no longer be taken back may take to end when NCCL wants their memory or
-/// closes their connection: it does so only when it aborts. After that the endpoint is given up, with all
-/// other connections that use it.
-pub(crate) const SETTLE: Duration = Duration::from_millis(200);
-
-/// `NCCL_NET_MAX_REQUESTS` times the receives of a group is what NCCL has under way at most on a connection.
-/// More are not refused; this is what room is made for.
-const USUAL_REQUESTS: usize = 32;
 
 /// The sending or the receiving end of a connection.
 pub(crate) struct Comm {
@@ -60,7 +50,7 @@ fn memory(buffer: &Buffer) -> (usize, usize) {
 
 impl Comm {
     pub fn new(context: Arc<Context>, net: Arc<Net>, peer: Peer, number: u32) -> Comm {
-        let requests = Mutex::new(Slab::with_capacity(USUAL_REQUESTS));
+        let requests = Mutex::default();
         Comm { context, net, peer, number, requests }
     }
 
@@ -90,7 +80,9 @@ impl Comm {
                 Ok(operation) => parts.push(Part { operation, memory: memory(buffer), sent: None }),
                 Err(error) => {
                     // NCCL knows of no request that would end these.
-                    self.settle_parts(&parts);
+                    let names: Vec<u64> = parts.iter().map(|part: &Part| part.operation).collect();
+                    self.net.settle(&names, self.context.log);
+                    names.iter().for_each(|&name| self.net.forget(name));
                     return Err(error);
                 }
             }
@@ -114,26 +106,12 @@ impl Comm {
                 begin < from.saturating_add(bytes) && from < begin.saturating_add(len)
             })
         };
-        let parts: Vec<Part> = {
+        let names: Vec<u64> = {
             let requests = self.requests();
             let parts = requests.iter().flat_map(|(_, request)| &request.parts);
-            let pending = parts.filter(|part| touched(part) && self.net.is_pending(part.operation));
-            pending.map(|part| Part { ..*part }).collect()
+            parts.filter(|part| touched(part)).map(|part| part.operation).collect()
         };
-        self.settle_parts(&parts);
-    }
-
-    fn settle_parts(&self, parts: &[Part]) {
-        parts.iter().for_each(|part| self.net.cancel(part.operation));
-        let start = Instant::now();
-        while parts.iter().any(|part| self.net.is_pending(part.operation)) {
-            if start.elapsed() > SETTLE {
-                let text = "messages are under way in memory that is to be freed: the endpoint is closed";
-                self.context.log.info(text);
-                self.net.give_up();
-            }
-            self.net.turn();
-        }
+        self.net.settle(&names, self.context.log);
     }
 
     /// Closes this end: when this returns, nobody uses memory of its requests, and there are none any more.

@@ -9,7 +9,7 @@
 //! sends it a hello with the connection's number, and from then on messages carry that number and NCCL's tag
 //! in the engine's tag ([`listen`]). Messages of one connection and one tag keep their order.
 //!
-//! No call waits for a peer, except that ending operations that are under way may take [`comm::SETTLE`]. No
+//! No call waits for a peer, except that ending operations that are under way may take [`net::SETTLE`]. No
 //! call unwinds into C. What fails is told to NCCL's log and as an error, never by silence.
 
 mod abi;

@@ -5,11 +5,10 @@
 //! 12 bytes: magic, version, number of the connection. Numbers are little-endian.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use tasuki_engine::{Address, Buffer};
 
-use crate::comm::{Comm, SETTLE};
+use crate::comm::Comm;
 use crate::context::Context;
 use crate::error::{Code, Error};
 use crate::net::{Net, State};
@@ -134,14 +133,7 @@ impl Listener {
     /// Ends listening. Who has connected since the last `accept` stays without an answer.
     pub fn close(self) {
         let waiting = self.waiting.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.net.cancel(waiting.operation);
-        let start = Instant::now();
-        while self.net.is_pending(waiting.operation) {
-            if start.elapsed() > SETTLE {
-                self.net.give_up();
-            }
-            self.net.turn();
-        }
+        self.net.settle(&[waiting.operation], self.context.log);
         self.net.forget(waiting.operation);
         drop(self.net);
         self.context.close_if_idle();

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use tasuki_engine::{
     Address, Buffer, Completion, Endpoint, Failure, Options, Peer, RecvArgs, Report, SendArgs,
@@ -10,6 +11,11 @@ use tasuki_engine::{
 
 use crate::error::{Code, Error};
 use crate::log::Log;
+
+/// How long operations that can no longer be taken back may take to end when NCCL wants their memory or
+/// closes their connection: it does so only when it aborts. After that the endpoint is given up, with all
+/// other connections that use it.
+pub(crate) const SETTLE: Duration = Duration::from_millis(200);
 
 /// How many completions are taken from the engine at a time.
 const BATCH: usize = 64;
@@ -172,8 +178,22 @@ impl Net {
     }
 
     /// Takes an operation back if nothing of it has happened yet; its completion follows.
-    pub fn cancel(&self, name: u64) {
+    fn cancel(&self, name: u64) {
         let _ = self.with(|endpoint| endpoint.cancel(name));
+    }
+
+    /// Ends operations: takes back what can be, waits for the rest, and gives the endpoint up if that takes
+    /// longer than [`SETTLE`]. When this returns, nobody uses their memory.
+    pub fn settle(&self, names: &[u64], log: Log) {
+        names.iter().for_each(|&name| self.cancel(name));
+        let start = Instant::now();
+        while names.iter().any(|&name| self.is_pending(name)) {
+            if start.elapsed() > SETTLE {
+                log.info("messages are under way in memory that is to be freed: the endpoint is closed");
+                self.give_up();
+            }
+            self.turn();
+        }
     }
 
     /// Makes progress and notes what is over.
@@ -224,7 +244,7 @@ impl Net {
 
     /// Closes the endpoint, after which nobody uses the memory of any operation. All that is under way, and
     /// every later call, fails.
-    pub fn give_up(&self) {
+    fn give_up(&self) {
         // The thread that gives up second waits until the memory is not used any more.
         let _closing = guard(&self.closing);
         // Closing waits for acknowledgements, which calls of other threads should not wait for.

@@ -45,12 +45,12 @@ const NO_JOINING: TailV9 = TailV9 { makeVDevice: null() };
 const FINALIZE: TailV11 =
     TailV11 { makeVDevice: null(), finalize: calls::finalize, setNetAttr: set_attributes };
 
-/// For NCCL 2.19 and newer.
+/// For NCCL 2.20 and newer.
 #[unsafe(no_mangle)]
 pub static ncclNetPlugin_v8: Table<InitV8, PropertiesV8, ListenV8, ConnectV8, SendV8, RecvV8, ()> =
     table!(properties_v8, init_v8, listen_v8, connect_v8, send_v8, recv_v8, ());
 
-/// For NCCL 2.23 and newer.
+/// For NCCL 2.24 and newer.
 #[unsafe(no_mangle)]
 pub static ncclNetPlugin_v9: Table<InitV8, PropertiesV9<4>, ListenV8, ConnectV8, SendV9, RecvV9, TailV9> =
     table!(properties_v9, init_v8, listen_v8, connect_v8, send_v9, recv_v9, NO_JOINING);

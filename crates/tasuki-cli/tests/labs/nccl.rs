@@ -4,7 +4,7 @@
 use crate::support::{Background, TestLab, background, ok, seed, skip_without_root, tasuki};
 use std::{
     fs,
-    io::{BufRead, BufReader},
+    io::Read,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -61,8 +61,8 @@ fn end(ranks: Vec<Background>) -> Vec<(Option<i32>, String)> {
     let outcome = |mut rank: Background| {
         let mut said = String::new();
         for stream in [
-            rank.0.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn std::io::Read>),
-            rank.0.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn std::io::Read>),
+            rank.0.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read>),
+            rank.0.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn Read>),
         ] {
             stream.expect("a pipe").read_to_string(&mut said).expect("text");
         }
@@ -71,14 +71,12 @@ fn end(ranks: Vec<Background>) -> Vec<(Option<i32>, String)> {
     ranks.into_iter().map(outcome).collect()
 }
 
-/// Waits for what a rank says once it is connected with all others.
+/// Waits for what a rank says once it is connected with all others, and reads nothing of what it says then.
 fn until_connected(rank: &mut Background) {
-    let pipe = rank.0.stdout.take().expect("a pipe");
-    let mut reader = BufReader::new(pipe);
-    let mut line = String::new();
-    reader.read_line(&mut line).expect("text");
-    assert!(line.ends_with(": connected\n"), "{line:?}");
-    rank.0.stdout = Some(reader.into_inner());
+    let pipe = rank.0.stdout.as_mut().expect("a pipe");
+    let line: Vec<u8> =
+        pipe.bytes().map(|byte| byte.expect("a byte")).take_while(|&byte| byte != b'\n').collect();
+    assert!(line.ends_with(b": connected"), "{:?}", String::from_utf8_lossy(&line));
 }
 
 #[test]
