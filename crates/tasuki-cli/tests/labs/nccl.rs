@@ -74,8 +74,11 @@ fn end(ranks: Vec<Background>) -> Vec<(Option<i32>, String)> {
 /// Waits for what a rank says once it is connected with all others, and reads nothing of what it says then.
 fn until_connected(rank: &mut Background) {
     let pipe = rank.0.stdout.as_mut().expect("a pipe");
-    let line: Vec<u8> =
-        pipe.bytes().map(|byte| byte.expect("a byte")).take_while(|&byte| byte != b'\n').collect();
+    let (mut line, mut byte) = (Vec::new(), [0]);
+    while byte != *b"\n" {
+        line.extend(byte);
+        pipe.read_exact(&mut byte).expect("a line");
+    }
     assert!(line.ends_with(b": connected"), "{:?}", String::from_utf8_lossy(&line));
 }
 
