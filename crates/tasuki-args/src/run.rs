@@ -61,6 +61,18 @@ pub struct RunArgs {
     /// `tasuki topo simulate --trace` replays on any network
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
     pub trace: Option<PathBuf>,
+    /// Say why nothing goes on when no message of the job has moved for so long (without a time: 10s): who
+    /// waits for whom, and whether that can end, as `tasuki hang` does. It needs gdb on the hosts
+    #[arg(
+        long,
+        value_name = "DURATION",
+        value_parser = super::time::duration,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "10s",
+        conflicts_with_all = ["resident", "dry_run"]
+    )]
+    pub watch_hangs: Option<Duration>,
     /// How the job gets on with others.
     #[command(flatten)]
     pub sharing: SharingArgs,

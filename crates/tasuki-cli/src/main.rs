@@ -34,6 +34,7 @@ mod trace;
 mod tune;
 mod up;
 mod watch;
+mod watch_hangs;
 
 use nix::sys::signal::{SigHandler, Signal, signal};
 use std::process::ExitCode;

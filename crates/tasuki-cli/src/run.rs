@@ -1,6 +1,6 @@
 //! `tasuki run` and `tasuki env`.
 
-use crate::{copy, jobs, lab::exit_code, trace};
+use crate::{copy, jobs, lab::exit_code, trace, watch_hangs::HangWatch};
 use std::{
     path::{Path, PathBuf},
     process::ExitCode,
@@ -11,10 +11,11 @@ use tasuki_control::Sharing;
 use tasuki_fleet::{Fleet, LabHosts, SshHosts};
 use tasuki_job::{
     Finder, JobFacts, JobRequest, KeyAdvice, Recording, RunError, check_one_network, facts, key_advice,
-    own_provider,
+    own_provider, run_name,
 };
 use tasuki_lab::Exit;
 use tasuki_launch::{Flavour, Mpi, NcclPlugin, Origin, Scope, Setting, environment};
+use tasuki_load::RUN_ID;
 use tasuki_terminal::{Failure, print_json, print_json_line};
 
 /// Runs an MPI program on a cluster.
@@ -31,7 +32,9 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let transport = choose(program.transport, &detected.mpi)?;
     let recording = arguments.trace.as_ref().map(|_| Recording::new(&transport)).transpose()?;
     let recorded = recording.iter().flat_map(|recording| recording.exports(&detected.mpi));
-    let exports: Vec<_> = program.export.iter().cloned().chain(recorded).collect();
+    let name = run_name()?;
+    let named = (!arguments.dry_run).then(|| format!("{RUN_ID}={name}"));
+    let exports: Vec<_> = program.export.iter().cloned().chain(recorded).chain(named).collect();
     let fleet = Fleet::find(program.lab.as_deref(), arguments.cluster.as_deref())?;
     if matches!(fleet, Fleet::Local) {
         eprintln!("tasuki: all ranks run on this machine: no --cluster FILE, and no lab, was named");
@@ -45,6 +48,13 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         folder: std::env::current_dir()?,
         is_everywhere: false,
     };
+    let watch = match arguments.watch_hangs {
+        Some(limit) => {
+            let fleet = Fleet::find(program.lab.as_deref(), arguments.cluster.as_deref())?;
+            Some(HangWatch::start(fleet, name, limit))
+        }
+        None => None,
+    };
     let exit = match arguments.copy {
         true => run_copied(&request, &fleet, &arguments.files)?,
         false => {
@@ -53,12 +63,13 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
                 println!("{}", job.shown());
                 return Ok(ExitCode::SUCCESS);
             }
-            match recording {
-                None => job.run(&fleet)?,
-                Some(_) => job.run_and_return(&fleet)?,
+            match (&recording, &watch) {
+                (None, None) => job.run(&fleet)?,
+                _ => job.run_and_return(&fleet)?,
             }
         }
     };
+    drop(watch);
     if let (Some(recording), Some(file)) = (recording, &arguments.trace) {
         trace::write(&recording, &fleet, &program.program, file)?;
     }

@@ -24,7 +24,7 @@ pub use hosts::HostLoad;
 pub use jobs::JobLoad;
 pub use load::{Load, Lost};
 pub use nics::NicLoad;
-pub use processes::local as processes;
+pub use processes::{RUN_ID, local as processes};
 pub use ranks::RankLoad;
 pub use sample::{HostSample, Memory, NicSample, ProcessSample, Processors};
 pub use sampler::Sampler;

@@ -10,6 +10,8 @@ use tasuki_ring::stats_page::Snapshot;
 use tasuki_shepherd::JOB_ID;
 use tasuki_stats::HostPages;
 
+/// Variable in which `tasuki run` names a job that it starts by an MPI's own launcher.
+pub const RUN_ID: &str = "TASUKI_RUN_ID";
 /// Variables in which launchers tell a rank how many there are: MPICH, Intel MPI and the resident runtime by
 /// PMI-1; Open MPI; Slurm.
 const RANKS: [&str; 3] = ["PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"];
@@ -36,7 +38,7 @@ fn process(page: Snapshot) -> ProcessSample {
     let environment: HashMap<OsString, OsString> = process.environ().unwrap_or_default();
     let variable = |name: &str| Some(environment.get(OsStr::new(name))?.to_string_lossy().into_owned());
     ProcessSample {
-        job: variable(JOB_ID),
+        job: variable(JOB_ID).or_else(|| variable(RUN_ID)),
         ranks: RANKS.iter().find_map(|name| variable(name)?.parse().ok()),
         cpu_ns: Some((stat.utime + stat.stime).saturating_mul(tick_ns())),
         memory: Some(stat.rss.saturating_mul(procfs::page_size())),

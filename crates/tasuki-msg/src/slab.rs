@@ -130,6 +130,14 @@ impl<T> Slab<T> {
         }
     }
 
+    /// The tenants of the first `places` slots.
+    pub fn first_places(&self, places: usize) -> impl Iterator<Item = &T> {
+        self.slots.iter().take(places).filter_map(|slot| match &slot.body {
+            Body::Full(value) => Some(value),
+            Body::Free(_) => None,
+        })
+    }
+
     /// Keys of the tenants that `wanted` accepts, in the order of slots, so that a replay is exact.
     pub fn keys_where(&self, mut wanted: impl FnMut(&T) -> bool) -> Vec<Key> {
         let full = self.slots.iter().enumerate().filter_map(|(index, slot)| match &slot.body {

@@ -1,8 +1,8 @@
 //! The statistics page in one process.
 
 use tasuki_ring::stats_page::{
-    Carrier, EndpointRecord, Identity, Lane, Layout, PeerRecord, RailRecord, RailState, ReadError, Reader,
-    Writer, list,
+    Carrier, EndpointRecord, Identity, Lane, Layout, OPERATIONS_MAX, Operation, OperationRecord, PeerRecord,
+    RailRecord, RailState, ReadError, Reader, Writer, list,
 };
 
 fn identity() -> Identity {
@@ -88,4 +88,33 @@ fn files_that_are_no_pages_are_refused() {
         assert!(matches!(Reader::open(&path), Err(ReadError::Unfinished { .. })));
     }
     assert!(matches!(Reader::open(&directory.path().join("none")), Err(ReadError::Io { .. })));
+}
+
+#[test]
+fn as_many_operations_are_read_as_the_endpoint_lists() {
+    let layout = Layout { peers: 1, rails: 1, drops: 1, public: false };
+    let mut writer = Writer::create(&layout, &identity()).unwrap();
+    let operation = |operation, peer: Option<u32>, tag: u64| OperationRecord {
+        operation,
+        tagged: peer.is_some(),
+        peer,
+        tag,
+        ignore: !tag,
+        bytes: 1 << 40,
+    };
+    let all = [
+        operation(Operation::Receive, None, u64::MAX),
+        operation(Operation::Send, Some(0), 7),
+        operation(Operation::Unexpected, Some(u32::MAX - 1), 0),
+    ];
+    all.iter().enumerate().for_each(|(index, record)| writer.operation(index, record));
+    writer.operation(OPERATIONS_MAX, &all[0]);
+    let mut read = |operations_listed| {
+        writer.endpoint(&EndpointRecord { operations_listed, ..EndpointRecord::default() });
+        Reader::open(writer.path()).unwrap().snapshot().operations
+    };
+    assert_eq!(read(3), all);
+    assert_eq!(read(2), all[..2]);
+    assert_eq!(read(u64::MAX), all, "a page that lists more than it has room for");
+    assert_eq!(read(0), []);
 }

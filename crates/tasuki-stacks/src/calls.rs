@@ -50,6 +50,9 @@ const COLLECTIVE: &[&str] = &[
 const POLLS: &[&str] =
     &["MPI_Test", "MPI_Testall", "MPI_Testany", "MPI_Testsome", "MPI_Iprobe", "MPI_Improbe"];
 
+/// The function after which a rank takes part in nothing any more.
+pub(crate) const LAST: &str = "MPI_Finalize";
+
 /// Whether only a message of another rank ends this function. Others wait for files, processes, timers or
 /// data that are put and got (MPI_Win_fence), which are counted nowhere, or return at once.
 pub(crate) fn only_messages_end(call: &str) -> bool {

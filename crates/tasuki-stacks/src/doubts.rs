@@ -18,10 +18,30 @@ pub(crate) fn doubts(
 ) -> Option<String> {
     incomplete(stacks)
         .or_else(|| other_call(groups))
-        .or_else(|| other_thread(stacks))
-        .or_else(|| called_back(stacks))
+        .or_else(|| stacks.iter().find_map(|process| other_thread(process)))
+        .or_else(|| stacks.iter().find_map(|process| called_back(process)))
         .or_else(|| standing(before, after))
         .or_else(|| own_memory(after))
+}
+
+/// Whether this rank waits in a function of MPI that only a message ends, and does nothing besides.
+pub(crate) fn only_waits(process: &ProcessStacks, before: &Snapshot, after: &Snapshot) -> bool {
+    let call = Place::of(&process.threads).call;
+    call.is_some_and(|call| calls::only_messages_end(&call))
+        && other_thread(process).is_none()
+        && called_back(process).is_none()
+        && !stands(before, after)
+}
+
+/// Hosts whose ranks may talk through shared memory of the MPI's own.
+pub(crate) fn own_memory_of<'a>(pages: &[&'a Snapshot]) -> BTreeSet<&'a str> {
+    let mut hosts: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
+    for page in pages {
+        let (ranks, shared) = hosts.entry(&page.host).or_default();
+        *ranks += 1;
+        *shared |= page.peers.iter().any(|peer| peer.peer.carrier == Carrier::Shm);
+    }
+    hosts.into_iter().filter(|(_, (ranks, shared))| *ranks > 1 && !shared).map(|(host, _)| host).collect()
 }
 
 /// Ranks that are not there could send.
@@ -56,47 +76,39 @@ fn other_call(groups: &[Group]) -> Option<String> {
 }
 
 /// A thread that runs the program's own functions could send.
-fn other_thread(stacks: &[&ProcessStacks]) -> Option<String> {
+fn other_thread(process: &ProcessStacks) -> Option<String> {
     let own = |thread: &Thread| {
         let is_outside = Place::of(std::slice::from_ref(thread)).call.is_none();
         let frame = thread.frames.iter().find(|frame| frame.library.is_none() && frame.function.is_some())?;
         is_outside.then(|| frame.to_string())
     };
-    stacks.iter().find_map(|process| {
-        let frame = process.threads.iter().find_map(own)?;
-        let rank =
-            process.rank.map_or_else(|| format!("process {}", process.pid), |rank| format!("rank {rank}"));
-        Some(format!("another thread of {rank} is outside MPI, in {frame}"))
-    })
+    let frame = process.threads.iter().find_map(own)?;
+    let rank = process.rank.map_or_else(|| format!("process {}", process.pid), |rank| format!("rank {rank}"));
+    Some(format!("another thread of {rank} is outside MPI, in {frame}"))
 }
 
 /// A function of the program that MPI calls, such as one that reduces, ends by itself.
-fn called_back(stacks: &[&ProcessStacks]) -> Option<String> {
-    let threads = stacks.iter().flat_map(|process| &process.threads);
-    let frame = threads.into_iter().find_map(|thread| place::called_back(&thread.frames))?;
+fn called_back(process: &ProcessStacks) -> Option<String> {
+    let frame = process.threads.iter().find_map(|thread| place::called_back(&thread.frames))?;
     Some(format!("MPI has called the program's {frame}, which may return"))
 }
 
 /// A rank that is stopped would go on when it is continued.
 fn standing(before: &[&Snapshot], after: &[&Snapshot]) -> Option<String> {
-    let stands = |(before, after): &(&&Snapshot, &&Snapshot)| {
-        before.endpoint.progress_calls == after.endpoint.progress_calls
-    };
-    let count = before.iter().zip(after).filter(stands).count();
+    let count = before.iter().zip(after).filter(|(before, after)| stands(before, after)).count();
     (count > 0).then(|| {
         format!("{count} ranks do not look for messages: they are stopped, or wait elsewhere in MPI")
     })
 }
 
+/// Whether a rank has not looked for messages.
+fn stands(before: &Snapshot, after: &Snapshot) -> bool {
+    before.endpoint.progress_calls == after.endpoint.progress_calls
+}
+
 /// Messages within a host may go by memory of the MPI's own.
 fn own_memory(pages: &[&Snapshot]) -> Option<String> {
-    let mut hosts: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
-    for page in pages {
-        let (ranks, shared) = hosts.entry(&page.host).or_default();
-        *ranks += 1;
-        *shared |= page.peers.iter().any(|peer| peer.peer.carrier == Carrier::Shm);
-    }
-    let (host, _) = hosts.into_iter().find(|(_, (ranks, shared))| *ranks > 1 && !shared)?;
+    let host = own_memory_of(pages).into_iter().next()?;
     Some(format!(
         "the ranks on {host} may talk through shared memory of the MPI's own, which is not seen here"
     ))

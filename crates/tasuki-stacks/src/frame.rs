@@ -15,6 +15,10 @@ pub struct Frame {
     pub line: Option<u32>,
     /// The library; `None`: the program itself, or unknown.
     pub library: Option<String>,
+    /// The function of another library that it has called, as the instruction of the call says; `None`:
+    /// unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<String>,
 }
 
 impl Frame {

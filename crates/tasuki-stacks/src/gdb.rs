@@ -7,7 +7,7 @@ use crate::{
     modules::Modules,
 };
 use serde_json::Value;
-use std::{ffi::OsStr, fs, io, process::Command, time::Duration};
+use std::{collections::HashMap, ffi::OsStr, fs, io, process::Command, time::Duration};
 use tasuki_process::{Limited, text_file};
 
 /// How long gdb may take for one process. It reads the symbols of a hundred libraries within a few seconds.
@@ -16,6 +16,8 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 const FRAMES_MAX: u32 = 256;
 /// Threads of a process that are asked for.
 const THREADS_MAX: usize = 256;
+/// Lengths of instructions that call a function: by its distance on arm64 and x86-64, by a table on x86-64.
+const CALL_BYTES: [u64; 3] = [4, 5, 6];
 /// What goes before the frames: settings, the process, its threads.
 const ATTACH: u32 = 4;
 const THREADS: u32 = 5;
@@ -59,7 +61,8 @@ fn threads_by(program: &OsStr, limit: Duration, pid: u32) -> Result<Vec<Thread>,
     if attached.class == "error" {
         return Err(refusal(text(attached.results.get("msg"))));
     }
-    let threads = read(pid, &answers, &Modules::of(pid));
+    let context = Context { modules: Modules::of(pid), calls: calls(&output.stdout) };
+    let threads = read(pid, &answers, &context);
     if threads.iter().all(|thread| thread.frames.is_empty()) {
         return Err("gdb has found no frame of it".into());
     }
@@ -74,6 +77,12 @@ fn orders(pid: u32, threads: usize) -> String {
     );
     for (number, token) in (1..=threads).zip(FIRST_FRAMES..) {
         orders += &format!("{token}-stack-list-frames --thread {number} 0 {}\n", FRAMES_MAX - 1);
+    }
+    // What each frame has called: functions that end in a jump into another one have no frame of their own.
+    for offset in CALL_BYTES {
+        orders += &format!(
+            "-interpreter-exec console \"thread apply all -q -s frame apply {FRAMES_MAX} -q -s x/i $pc-{offset}\"\n"
+        );
     }
     orders + "-target-detach\n-gdb-exit\n"
 }
@@ -97,7 +106,7 @@ fn text(value: Option<&Value>) -> &str {
     value.and_then(Value::as_str).unwrap_or_default()
 }
 
-fn read(pid: u32, answers: &[Answer], modules: &Modules) -> Vec<Thread> {
+fn read(pid: u32, answers: &[Answer], context: &Context) -> Vec<Thread> {
     let of = |token| answers.iter().find(|answer| answer.token == token && answer.class == "done");
     let known = of(THREADS).and_then(|answer| answer.results.get("threads")?.as_array());
     let thread = |known: &Value| {
@@ -106,12 +115,37 @@ fn read(pid: u32, answers: &[Answer], modules: &Modules) -> Vec<Thread> {
         Some(Thread {
             id: light_weight_process(text(known.get("target-id"))).unwrap_or(pid),
             name: text(known.get("name")).into(),
-            frames: stack.iter().map(|frame| read_frame(frame, modules)).collect(),
+            frames: stack.iter().map(|frame| read_frame(frame, context)).collect(),
         })
     };
     let mut threads: Vec<Thread> = known.into_iter().flatten().filter_map(thread).collect();
     threads.sort_by_key(|thread| (thread.id != pid, thread.id));
     threads
+}
+
+/// What is known besides frames.
+struct Context {
+    modules: Modules,
+    /// Functions by the address to which they return, of calls through a table of another library's functions.
+    calls: HashMap<u64, String>,
+}
+
+/// Reads what [`orders`] has had disassembled, lines as `0x5586a9188fe1 <f+331>: call 0x5586 <MPI_Wait@plt>`.
+/// Where no call stands, whatever the bytes happen to mean names no function.
+fn calls(output: &str) -> HashMap<u64, String> {
+    let lines = output.lines().filter_map(|line| line.strip_prefix("~\"")).flat_map(|text| text.split("\\n"));
+    let call = |line: &str| {
+        let (address, instruction) = line.trim().split_once(':')?;
+        let address = address.split(' ').next()?.strip_prefix("0x")?;
+        let (call, function) = instruction.rsplit_once('<')?;
+        let (function, _) = function.split_once("@plt").or_else(|| function.split_once("@got"))?;
+        let mut words = call.split("\\t").flat_map(str::split_whitespace);
+        let is_call = words.any(|word| matches!(word, "call" | "callq" | "bl"));
+        is_call.then_some((u64::from_str_radix(address, 16).ok()?, function.to_owned()))
+    };
+    let found: Vec<(u64, String)> = lines.filter_map(call).collect();
+    let returns = |(at, function): &(u64, String)| CALL_BYTES.map(|length| (at + length, function.clone()));
+    found.iter().flat_map(returns).collect()
 }
 
 /// The kernel's number of a thread that gdb calls `Thread 0x7f2ffe79b740 (LWP 2867)`, `LWP 2867` or, where it
@@ -121,7 +155,7 @@ fn light_weight_process(target: &str) -> Option<u32> {
     number.parse().ok()
 }
 
-fn read_frame(frame: &Value, modules: &Modules) -> Frame {
+fn read_frame(frame: &Value, context: &Context) -> Frame {
     let known = |name| frame.get(name).and_then(Value::as_str).map(str::to_owned);
     let address = known("addr").and_then(|text| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok());
     Frame {
@@ -129,7 +163,8 @@ fn read_frame(frame: &Value, modules: &Modules) -> Frame {
         file: known("file"),
         line: known("line").and_then(|line| line.parse().ok()),
         // gdb names the library only of frames without a line.
-        library: known("from").or_else(|| modules.library(address?)),
+        library: known("from").or_else(|| context.modules.library(address?)),
+        calls: address.and_then(|address| context.calls.get(&address).cloned()),
     }
 }
 
@@ -148,6 +183,18 @@ mod tests {
         assert_eq!(light_weight_process("LWP 2867"), Some(2867));
         assert_eq!(light_weight_process("process 2867"), Some(2867));
         assert_eq!(light_weight_process(""), None);
+    }
+
+    #[test]
+    fn calls_of_functions_in_other_libraries_are_read() {
+        let printed = "~\"   0x5586a9188fe1 <f+331>:\\tcall   0x5586a9188040 <MPI_Waitall@plt>\\n   0x40 <main+36>:\\tcall\
+            \u{20}  0x338 <start>\\n\"\n~\"   0x7f00 <g+1>:\\tcall   *0x2fe2(%rip)        # 0x7fff <MPI_Wait@got.plt>\\n\"\n\
+            ~\"   0x60 <g+1>:\\tmov    0x2fe2(%rip),%rax        # 0x7fff <MPI_Test@got.plt>\\n\"\n";
+        let found = calls(printed);
+        let of = |address: u64| found.get(&address).map(String::as_str);
+        assert_eq!(of(0x5586_a918_8fe6), Some("MPI_Waitall"));
+        assert_eq!(of(0x7f06), Some("MPI_Wait"));
+        assert!(![0x45, 0x65, 0x66].iter().any(|&address| of(address).is_some()), "{found:?}");
     }
 
     /// A process that sleeps, and ends with the test.

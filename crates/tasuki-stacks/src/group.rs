@@ -124,6 +124,7 @@ mod tests {
             file: line.map(|_| "a.c".into()),
             line,
             library: line.is_none().then(|| "lib.so".into()),
+            calls: None,
         }
     }
 

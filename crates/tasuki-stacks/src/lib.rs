@@ -7,16 +7,20 @@
 pub mod agent;
 mod calls;
 mod doubts;
+mod envelope;
 mod frame;
 mod gather;
 mod gdb;
+mod graph;
 mod group;
 mod halted;
 mod mi;
 mod modules;
 mod place;
 mod selection;
+mod standstill;
 mod verdict;
+mod waits;
 
 pub use agent::{AGENT_COMMAND, HostStacks};
 pub use frame::{Frame, ProcessStacks, Thread};
@@ -25,3 +29,4 @@ pub use group::{Group, ranks_in_words};
 pub use place::Place;
 pub use selection::Selection;
 pub use verdict::{State, Verdict, verdicts};
+pub use waits::Wait;

@@ -33,10 +33,7 @@ impl Place {
     }
 
     fn of_thread(frames: &[Frame]) -> Self {
-        // The outermost one is the program's; MPIs call functions of MPI themselves. Some MPIs keep no
-        // symbols of them: then only the library says that it is one.
-        let outermost = |is_it: fn(&Frame) -> bool| frames.iter().rposition(is_it);
-        let call = outermost(|frame| mpi_name(frame.name()).is_some()).or_else(|| outermost(is_of_an_mpi));
+        let call = call_at(frames);
         let caller = match call {
             Some(at) => frames.get(at + 1),
             // The innermost function of the program itself: what it has called in libraries says less.
@@ -46,16 +43,27 @@ impl Place {
                 .or_else(|| frames.iter().find(|frame| frame.function.is_some())),
         };
         Self {
-            call: call.map(|at| mpi_name(frames[at].name()).unwrap_or_else(|| UNKNOWN.into())),
+            call: call.map(|at| {
+                let called = || mpi_name(frames.get(at + 1)?.calls.as_deref()?);
+                mpi_name(frames[at].name()).or_else(called).unwrap_or_else(|| UNKNOWN.into())
+            }),
             function: caller.and_then(|frame| frame.function.clone()),
             source: caller.and_then(Frame::source),
         }
     }
 }
 
+/// Where among the frames the function of MPI is that the program has called: the outermost one, as MPIs call
+/// such functions themselves. Some have no symbol, or no frame of their own: then their library says that it
+/// is one.
+fn call_at(frames: &[Frame]) -> Option<usize> {
+    let outermost = |is_it: fn(&Frame) -> bool| frames.iter().rposition(is_it);
+    outermost(|frame| mpi_name(frame.name()).is_some()).or_else(|| outermost(is_of_an_mpi))
+}
+
 /// A function of the program that has been called from within MPI.
 pub(crate) fn called_back(frames: &[Frame]) -> Option<&Frame> {
-    let call = frames.iter().rposition(|frame| mpi_name(frame.name()).is_some())?;
+    let call = call_at(frames)?;
     frames[..call]
         .iter()
         .find(|frame| frame.library.is_none() && frame.function.is_some() && mpi_name(frame.name()).is_none())
@@ -96,6 +104,7 @@ mod tests {
             file: source.map(|(file, _)| file.into()),
             line: source.map(|(_, line)| line),
             library: library.map(str::to_owned),
+            calls: None,
         }
     }
 
@@ -150,9 +159,15 @@ mod tests {
     #[test]
     fn a_library_without_symbols_is_known_by_its_name() {
         let unknown = Frame { library: Some("/opt/lib/libmpi.so.12".into()), ..Frame::default() };
-        let frames = vec![frame("read", None, Some("libfabric.so")), unknown, frame("step", None, None)];
-        let place = Place::of(&[Thread { frames, ..Thread::default() }]);
+        let of = |calls: Option<&str>| {
+            let step = Frame { calls: calls.map(str::to_owned), ..frame("step", None, None) };
+            let frames = vec![frame("read", None, Some("libfabric.so")), unknown.clone(), step];
+            Place::of(&[Thread { frames, ..Thread::default() }])
+        };
+        let place = of(None);
         assert_eq!((place.call.as_deref(), place.function.as_deref()), (Some(UNKNOWN), Some("step")));
+        assert_eq!(of(Some("MPI_Waitall")).call.as_deref(), Some("MPI_Waitall"), "the call says which");
+        assert_eq!(of(Some("memcpy")).call.as_deref(), Some(UNKNOWN));
     }
 
     #[test]

@@ -6,7 +6,14 @@
 //! four counter method). If besides every rank waits in a function of MPI that only a message can end, no
 //! rank can send one.
 
-use crate::{calls, doubts::doubts, frame::ProcessStacks, group::Group};
+use crate::{
+    calls,
+    doubts::doubts,
+    frame::ProcessStacks,
+    group::{Group, noun_and_ranks},
+    standstill::{Standstill, standstill},
+    waits::Wait,
+};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tasuki_ring::stats_page::Snapshot;
@@ -47,6 +54,12 @@ pub struct Verdict {
     pub why: String,
     /// What to look for, in words.
     pub advice: Vec<String>,
+    /// The ranks that can never go on, whatever the others do.
+    pub stuck: BTreeSet<u32>,
+    /// Some of these, each of which waits for the next one, and the last one for the first one.
+    pub circle: Vec<u32>,
+    /// What each rank that is in MPI waits for, by rank; none if messages move.
+    pub waits: Vec<Wait>,
     /// Where the ranks are.
     pub groups: Vec<Group>,
 }
@@ -63,17 +76,76 @@ pub fn verdicts<'a>(before: &'a [Snapshot], stacks: &[ProcessStacks], after: &'a
         let pages = |of: &HashMap<&str, &'a Snapshot>| -> Option<Vec<&'a Snapshot>> {
             processes.iter().map(|process| of.get(process.address.as_str()).copied()).collect()
         };
-        let (state, why) = match pages(&before).zip(pages(&after)) {
-            Some((before, after)) => judge(&before, &processes, &groups, &after),
-            None => (State::GoesOn, "ranks have come or gone meanwhile".into()),
-        };
-        let advice = if state == State::GoesOn { Vec::new() } else { calls::advice(&groups) };
         let programs: BTreeSet<&str> = processes.iter().map(|process| process.program.as_str()).collect();
-        let program = programs.into_iter().collect::<Vec<_>>().join(", ");
-        Verdict { job, program, processes: processes.len(), state, why, advice, groups }
+        let mut found = Verdict {
+            program: programs.into_iter().collect::<Vec<_>>().join(", "),
+            processes: processes.len(),
+            ..Verdict::new(job)
+        };
+        if let Some((before, after)) = pages(&before).zip(pages(&after)) {
+            (found.state, found.why) = judge(&before, &processes, &groups, &after);
+            found.consider(standstill(&before, &processes, &after));
+        }
+        if found.state != State::GoesOn {
+            found.advice.extend(calls::advice(&groups));
+        }
+        found.groups = groups;
+        found
     };
     jobs.into_iter().map(verdict).collect()
 }
+
+impl Verdict {
+    fn new(job: Option<String>) -> Self {
+        Self {
+            job,
+            program: String::new(),
+            processes: 0,
+            state: State::GoesOn,
+            why: "ranks have come or gone meanwhile".into(),
+            advice: Vec::new(),
+            stuck: BTreeSet::new(),
+            circle: Vec::new(),
+            waits: Vec::new(),
+            groups: Vec::new(),
+        }
+    }
+
+    /// Adds who waits for whom. Some ranks may wait for ever although the others go on.
+    fn consider(&mut self, found: Standstill) {
+        if !found.stuck.is_empty() {
+            let who = |ranks: &BTreeSet<u32>| noun_and_ranks(&Vec::from_iter(ranks.iter().copied()));
+            let count = found.stuck.len() + found.ended.len();
+            self.why = match (count == self.processes, found.ended.is_empty()) {
+                (true, true) => STUCK.into(),
+                (true, false) => format!(
+                    "{} waits in MPI for a message that nobody can send: {} has called {}",
+                    who(&found.stuck),
+                    who(&found.ended),
+                    calls::LAST
+                ),
+                (false, _) => format!(
+                    "{} can never go on: what could end the waiting, only ranks that wait as well could send",
+                    who(&found.stuck)
+                ),
+            };
+            self.state = State::Stuck;
+        }
+        if found.circle.len() > 1 {
+            let links = found.circle.iter().zip(found.circle.iter().cycle().skip(1));
+            let links: Vec<String> = links.map(|(from, to)| format!("{from} for {to}")).collect();
+            self.advice.push(format!("these ranks wait for each other in a circle: {}", links.join(", ")));
+        }
+        (self.stuck, self.circle) = (found.stuck, found.circle);
+        if self.state != State::GoesOn {
+            self.waits = found.waits;
+        }
+    }
+}
+
+/// What is said if no rank can go on.
+const STUCK: &str =
+    "no message moves, none is under way, and every rank waits in MPI for one: it cannot go on";
 
 fn by_address(pages: &[Snapshot]) -> HashMap<&str, &Snapshot> {
     pages.iter().map(|page| (page.identity.address.as_str(), page)).collect()
@@ -131,11 +203,7 @@ fn judge(
     }
     match doubts(before, stacks, groups, after) {
         Some(doubt) => (State::Suspected, format!("no message moves, and none is under way; but {doubt}")),
-        None => {
-            let why =
-                "no message moves, none is under way, and every rank waits in MPI for one: it cannot go on";
-            (State::Stuck, why.into())
-        }
+        None => (State::Stuck, STUCK.into()),
     }
 }
 
@@ -146,106 +214,4 @@ fn on_the_cables(pages: &[&Snapshot]) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::frame::{Frame, Thread};
-    use tasuki_ring::stats_page::{Carrier, EndpointRecord, Identity, PeerRecord, PeerSnapshot};
-
-    /// Two ranks on hosts of their own, with what they have sent, received, hold unexpected and have pending;
-    /// a third argument says in which function each is.
-    fn job(
-        counts: [(u64, u64, u64, u64); 2],
-        calls: [Option<&str>; 2],
-    ) -> (Vec<Snapshot>, Vec<ProcessStacks>) {
-        let page = |rank: usize| {
-            let (sent, received, unexpected, pending) = counts[rank];
-            Snapshot {
-                host: format!("n{rank}"),
-                identity: Identity { address: rank.to_string(), ..Identity::default() },
-                endpoint: EndpointRecord {
-                    messages_sent: sent,
-                    messages_received: received,
-                    unexpected,
-                    ..EndpointRecord::default()
-                },
-                peers: vec![PeerSnapshot {
-                    peer: PeerRecord { sends_pending: pending, ..PeerRecord::default() },
-                    ..PeerSnapshot::default()
-                }],
-                ..Snapshot::default()
-            }
-        };
-        let process = |rank: usize| {
-            let frame = |name: &str| Frame { function: Some(name.into()), ..Frame::default() };
-            let mut frames = vec![frame("main")];
-            frames.splice(0..0, calls[rank].map(frame));
-            ProcessStacks {
-                host: format!("n{rank}"),
-                rank: Some(rank as u32),
-                ranks: Some(2),
-                address: rank.to_string(),
-                threads: vec![Thread { frames, ..Thread::default() }],
-                ..ProcessStacks::default()
-            }
-        };
-        ((0..2).map(page).collect(), (0..2).map(process).collect())
-    }
-
-    /// Pages as they are a moment later, if nothing has moved and ranks still look for messages.
-    fn later(pages: &[Snapshot]) -> Vec<Snapshot> {
-        let mut pages = pages.to_vec();
-        pages.iter_mut().for_each(|page| page.endpoint.progress_calls += 5);
-        pages
-    }
-
-    fn state(counts: [(u64, u64, u64, u64); 2], calls: [Option<&str>; 2]) -> State {
-        let (pages, stacks) = job(counts, calls);
-        verdicts(&pages, &stacks, &later(&pages))[0].state
-    }
-
-    #[test]
-    fn only_what_no_message_can_end_is_stuck() {
-        let (wait, quiet) = ([Some("MPI_Recv"), Some("MPI_Barrier")], [(3, 4, 0, 0), (4, 3, 0, 0)]);
-        assert_eq!(state(quiet, wait), State::Stuck);
-        assert_eq!(state(quiet, [Some("MPI_Recv"), None]), State::Late);
-        assert_eq!(state(quiet, [Some("MPI_Recv"), Some("MPI_Test")]), State::Suspected, "it polls");
-        assert_eq!(state([(3, 4, 0, 0), (5, 3, 0, 0)], wait), State::UnderWay, "one has not arrived");
-        let sends = [Some("MPI_Send"), Some("MPI_Send")];
-        assert_eq!(state([(3, 3, 1, 1), (3, 3, 1, 1)], sends), State::Stuck, "head to head");
-        assert_eq!(state([(3, 3, 0, 1), (3, 3, 0, 0)], sends), State::UnderWay, "its message is not there");
-    }
-
-    #[test]
-    fn what_changes_or_stands_still_is_not_stuck() {
-        let (pages, stacks) = job([(3, 4, 0, 0), (4, 3, 0, 0)], [Some("MPI_Recv"); 2]);
-        let mut moved = later(&pages);
-        moved[1].endpoint.messages_sent += 1;
-        assert_eq!(verdicts(&pages, &stacks, &moved)[0].state, State::GoesOn);
-        assert_eq!(verdicts(&pages, &stacks, &moved[..1])[0].state, State::GoesOn, "a rank has ended");
-        assert_eq!(verdicts(&pages, &stacks, &pages)[0].state, State::Suspected, "they are stopped");
-        let mut one_host = later(&pages);
-        one_host.iter_mut().for_each(|page| page.host = "n1".into());
-        let verdict = &verdicts(&pages, &stacks, &one_host)[0];
-        assert!(verdict.state == State::Suspected && verdict.why.contains("n1"), "{}", verdict.why);
-        one_host[0].peers[0].peer.carrier = Carrier::Shm;
-        assert_eq!(verdicts(&pages, &stacks, &one_host)[0].state, State::Stuck);
-    }
-
-    #[test]
-    fn ranks_and_threads_that_could_send_are_looked_for() {
-        let (pages, mut stacks) = job([(3, 4, 0, 0), (4, 3, 0, 0)], [Some("MPI_Recv"); 2]);
-        let why = |stacks: &[ProcessStacks]| {
-            let verdict = &verdicts(&pages, stacks, &later(&pages))[0];
-            assert_eq!(verdict.state, State::Suspected, "{}", verdict.why);
-            verdict.why.clone()
-        };
-        stacks.iter_mut().for_each(|process| process.ranks = Some(3));
-        assert!(why(&stacks).contains("not there: 2"));
-        stacks.iter_mut().for_each(|process| process.ranks = None);
-        assert!(why(&stacks).contains("not known"));
-        stacks.iter_mut().for_each(|process| process.ranks = Some(2));
-        let frame = Frame { function: Some("worker".into()), ..Frame::default() };
-        stacks[1].threads.push(Thread { frames: vec![frame], ..Thread::default() });
-        assert!(why(&stacks).contains("another thread of rank 1 is outside MPI, in worker"));
-    }
-}
+mod tests;

@@ -16,6 +16,7 @@
 mod activity;
 mod describe;
 mod given;
+mod operations;
 mod poll;
 mod post;
 mod routes;

@@ -4,7 +4,7 @@ use tasuki_ring::stats_page::{
     Carrier, EndpointRecord, Identity, Lane, Layout, PeerRecord as PageRecord, RailRecord, RailState, Writer,
 };
 
-use super::Engine;
+use super::{Engine, operations};
 use crate::net::Net;
 use crate::net::rails::ROUTED;
 use crate::peers::{PeerRecord, Route};
@@ -12,22 +12,26 @@ use crate::shm::Shm;
 
 /// The page, if the endpoint keeps one.
 #[derive(Default)]
-pub(super) struct Page(Option<Writer>);
+pub(super) struct Page {
+    writer: Option<Writer>,
+    /// Messages and bytes sent and received, as the page said last.
+    moved: [u64; 4],
+}
 
 impl Page {
     /// Begins to keep a page. Without one (no room in `/dev/shm`) the endpoint works as well.
     pub fn open(&mut self, address: String, shm: &Shm, net: &Net) {
         let identity = Identity { address, lanes: lanes_in_use(shm, net).to_owned() };
-        self.0 = Writer::create(&Layout::default(), &identity).ok();
+        self.writer = Writer::create(&Layout::default(), &identity).ok();
     }
 
     pub fn is_open(&self) -> bool {
-        self.0.is_some()
+        self.writer.is_some()
     }
 
     /// The raw lanes have been opened.
     pub fn set_lanes(&mut self, shm: &Shm, net: &Net) {
-        if let Some(page) = &mut self.0 {
+        if let Some(page) = &mut self.writer {
             page.lanes(lanes_in_use(shm, net));
         }
     }
@@ -45,7 +49,7 @@ fn lanes_in_use(shm: &Shm, net: &Net) -> &'static str {
 
 /// Brings the page up to date.
 pub(super) fn update(engine: &mut Engine) {
-    let Some(mut page) = engine.page.0.take() else { return };
+    let Some(mut page) = engine.page.writer.take() else { return };
     let mut total = totals(engine);
     for (peer, record) in engine.peers.iter().filter(|(_, record)| record.is_acquainted()) {
         let index = peer.0 as usize;
@@ -59,6 +63,12 @@ pub(super) fn update(engine: &mut Engine) {
         for (place, rail) in engine.net.proto().rail_stats(conn).enumerate() {
             page.rail(index, place, &rail_row(engine, record, &rail));
         }
+    }
+    let moved = [total.messages_sent, total.messages_received, total.bytes_sent, total.bytes_received];
+    // Operations are listed for those who ask why nothing moves; while messages move that costs nothing.
+    if std::mem::replace(&mut engine.page.moved, moved) == moved {
+        let listed = operations::list(engine, &mut page);
+        (total.operations_listed, total.operations_complete) = listed;
     }
     page.endpoint(&total);
     let drops = engine.net.proto().drops();
@@ -75,7 +85,7 @@ pub(super) fn update(engine: &mut Engine) {
         drops.push(("streams: messages in frames", streams.counters().given_up));
     }
     page.drops(&drops);
-    engine.page.0 = Some(page);
+    engine.page.writer = Some(page);
 }
 
 /// Packets that did not get from the kernel to the packet layer or the other way.
@@ -122,7 +132,7 @@ fn totals(engine: &Engine) -> EndpointRecord {
     }
 }
 
-fn peer_row(engine: &Engine, record: &PeerRecord) -> PageRecord {
+pub(super) fn peer_row(engine: &Engine, record: &PeerRecord) -> PageRecord {
     let layer = engine.messages.layer();
     let counters = layer.counters(record.id).copied().unwrap_or_default();
     let status = layer.peer_status(record.id).unwrap_or_default();

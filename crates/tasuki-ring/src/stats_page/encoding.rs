@@ -1,7 +1,9 @@
 //! Which word of a record holds what.
 
 use super::words::{Cursor, Words};
-use super::{Carrier, EndpointRecord, Identity, Lane, PeerRecord, RailRecord, RailState};
+use super::{
+    Carrier, EndpointRecord, Identity, Lane, Operation, OperationRecord, PeerRecord, RailRecord, RailState,
+};
 
 /// The page's first record: the process that writes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +41,7 @@ impl Words for Origin {
 }
 
 impl Words for EndpointRecord {
-    const WORDS: usize = 15;
+    const WORDS: usize = 17;
 
     fn put(&self, into: &mut Cursor<'_>) {
         let values = [
@@ -58,6 +60,8 @@ impl Words for EndpointRecord {
             self.grant_window,
             self.grants,
             self.slowed,
+            self.operations_listed,
+            u64::from(self.operations_complete),
         ];
         values.iter().for_each(|&value| into.number(value));
     }
@@ -79,6 +83,40 @@ impl Words for EndpointRecord {
             grant_window: from.read(),
             grants: from.read(),
             slowed: from.read(),
+            operations_listed: from.read(),
+            operations_complete: from.read() & 1 == 1,
+        }
+    }
+}
+
+impl Words for OperationRecord {
+    const WORDS: usize = 4;
+
+    fn put(&self, into: &mut Cursor<'_>) {
+        let operation = match self.operation {
+            Operation::Receive => 0,
+            Operation::Send => 1,
+            Operation::Unexpected => 2,
+        };
+        // A peer's place is written plus one: 0 stands for any.
+        let peer = self.peer.map_or(0, |peer| u64::from(peer) + 1);
+        into.number(operation | u64::from(self.tagged) << 8 | peer << 16);
+        [self.tag, self.ignore, self.bytes].iter().for_each(|&value| into.number(value));
+    }
+
+    fn get(from: &mut Cursor<'_>) -> OperationRecord {
+        let flags = from.read();
+        OperationRecord {
+            operation: match flags & 0xff {
+                1 => Operation::Send,
+                2 => Operation::Unexpected,
+                _ => Operation::Receive,
+            },
+            tagged: flags & 0x100 != 0,
+            peer: (flags >> 16).checked_sub(1).and_then(|peer| u32::try_from(peer).ok()),
+            tag: from.read(),
+            ignore: from.read(),
+            bytes: from.read(),
         }
     }
 }
@@ -237,6 +275,7 @@ mod tests {
     fn no_word_is_lost_or_misplaced() {
         round::<Origin>();
         round::<EndpointRecord>();
+        round::<OperationRecord>();
         round::<PeerRecord>();
         round::<RailRecord>();
         round::<DropRecord>();

@@ -2,12 +2,12 @@
 
 use super::encoding::{DropRecord, Origin};
 use super::words::Words;
-use super::{EndpointRecord, Layout, PeerRecord, RailRecord};
+use super::{EndpointRecord, Layout, OperationRecord, PeerRecord, RailRecord};
 
 /// "tasukist", the first word of a page.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"tasukist");
 /// Version of this layout; a change of any record is a new version.
-pub(crate) const VERSION: u64 = 3;
+pub(crate) const VERSION: u64 = 4;
 /// Words of the header: magic, version, peers, rails, drops, peers beyond the page, and two spare.
 pub(crate) const HEADER_WORDS: usize = 8;
 pub(crate) const AT_MAGIC: usize = 0;
@@ -20,6 +20,8 @@ pub(crate) const AT_BEYOND: usize = 40;
 pub(crate) const LOCK: i64 = 1 << 40;
 /// Most that a page may have of peers, of rails per peer, and of reasons for drops.
 pub(crate) const SIZES_MAX: [usize; 3] = [65_536, 64, 1024];
+/// Operations that a page has room for, of all kinds together.
+pub const OPERATIONS_MAX: usize = 96;
 /// Sizes of a page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Places {
@@ -48,8 +50,12 @@ impl Places {
         self.origin() + bytes(Origin::WORDS)
     }
 
+    pub(crate) fn operation(&self, index: usize) -> usize {
+        self.endpoint() + bytes(EndpointRecord::WORDS) + index * bytes(OperationRecord::WORDS)
+    }
+
     pub(crate) fn drop(&self, index: usize) -> usize {
-        self.endpoint() + bytes(EndpointRecord::WORDS) + index * bytes(DropRecord::WORDS)
+        self.operation(OPERATIONS_MAX) + index * bytes(DropRecord::WORDS)
     }
 
     pub(crate) fn peer(&self, index: usize) -> usize {

@@ -10,9 +10,11 @@ pub(crate) mod words;
 mod writer;
 
 pub(crate) use layout::LOCK;
+pub use layout::OPERATIONS_MAX;
 pub use reader::{ReadError, Reader, list, list_in};
 pub use records::{
-    Carrier, EndpointRecord, Identity, Lane, PeerRecord, PeerSnapshot, RailRecord, RailState, Snapshot,
+    Carrier, EndpointRecord, Identity, Lane, Operation, OperationRecord, PeerRecord, PeerSnapshot,
+    RailRecord, RailState, Snapshot,
 };
 pub(crate) use writer::PREFIX;
 pub use writer::{Layout, Writer};

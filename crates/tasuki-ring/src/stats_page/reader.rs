@@ -12,7 +12,7 @@ use super::layout::{self, Places};
 use super::seqlock::{self, Found};
 use super::words::Words;
 use super::writer::PREFIX;
-use super::{Layout, PeerSnapshot, Snapshot};
+use super::{EndpointRecord, Layout, PeerSnapshot, Snapshot};
 use crate::file::{DIRECTORY, Holder, SharedFile};
 
 /// Why a page could not be read.
@@ -71,7 +71,11 @@ impl Reader {
         // What cannot be read stays zero, which is an empty record.
         let _ = self.file.read_at(0, &mut look.page);
         let origin: Origin = look.read(self.places.origin()).unwrap_or_default();
-        let endpoint = look.read(self.places.endpoint()).unwrap_or_default();
+        let endpoint: EndpointRecord = look.read(self.places.endpoint()).unwrap_or_default();
+        let listed = usize::try_from(endpoint.operations_listed).unwrap_or(usize::MAX);
+        let operations = (0..listed.min(layout::OPERATIONS_MAX))
+            .filter_map(|index| look.read(self.places.operation(index)))
+            .collect();
         let drops = (0..self.places.drops).filter_map(|index| {
             look.read::<DropRecord>(self.places.drop(index)).map(|drop| (drop.name, drop.count))
         });
@@ -92,6 +96,7 @@ impl Reader {
             identity: origin.identity,
             endpoint,
             drops,
+            operations,
             peers,
             peers_beyond: look.word(layout::AT_BEYOND),
             torn: look.torn,

@@ -85,6 +85,40 @@ pub struct EndpointRecord {
     pub grants: u64,
     /// Times that less was granted because bytes took long.
     pub slowed: u64,
+    /// How many operations the page lists: none while messages move.
+    pub operations_listed: u64,
+    /// Whether these are all that are not over.
+    pub operations_complete: bool,
+}
+
+/// What is not over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Operation {
+    /// A receive that no message has matched.
+    #[default]
+    Receive,
+    /// A send that is not complete.
+    Send,
+    /// A message that no receive has matched.
+    Unexpected,
+}
+
+/// One operation or message that is not over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperationRecord {
+    /// What it is.
+    pub operation: Operation,
+    /// Whether it is matched by tag; if not, the tag says nothing.
+    pub tagged: bool,
+    /// Place on the page of the peer that it comes from or goes to; `None`: a receive from any.
+    pub peer: Option<u32>,
+    /// Tag.
+    pub tag: u64,
+    /// Bits of the tag that do not matter to a receive.
+    pub ignore: u64,
+    /// Bytes of the message, or of the receive's buffer.
+    pub bytes: u64,
 }
 
 /// One peer.
@@ -169,6 +203,9 @@ pub struct Snapshot {
     pub endpoint: EndpointRecord,
     /// Drops by reason.
     pub drops: Vec<(String, u64)>,
+    /// Operations that are not over, if no message has moved for a fifth of a second.
+    #[serde(default)]
+    pub operations: Vec<OperationRecord>,
     /// Peers, by index.
     pub peers: Vec<PeerSnapshot>,
     /// Peers for which the page has no room.

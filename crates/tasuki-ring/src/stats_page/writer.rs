@@ -8,7 +8,7 @@ use super::encoding::{DropRecord, Origin};
 use super::layout::{self, Places};
 use super::seqlock::{self, Sequence};
 use super::words::Words;
-use super::{EndpointRecord, Identity, PeerRecord, RailRecord};
+use super::{EndpointRecord, Identity, OperationRecord, PeerRecord, RailRecord};
 use crate::RingError;
 use crate::create::{map_file, new_file};
 use crate::file::{DIRECTORY, SharedFile, sweep};
@@ -115,6 +115,13 @@ impl Writer {
     /// Writes the endpoint's totals.
     pub fn endpoint(&mut self, record: &EndpointRecord) {
         self.write(self.places.endpoint(), record);
+    }
+
+    /// Writes an operation that is not over. How many of them count is said by the endpoint's totals.
+    pub fn operation(&mut self, index: usize, record: &OperationRecord) {
+        if index < layout::OPERATIONS_MAX {
+            self.write(self.places.operation(index), record);
+        }
     }
 
     /// Writes the record of the peer in place `index`.

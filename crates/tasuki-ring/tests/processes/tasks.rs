@@ -107,5 +107,7 @@ pub fn equal(n: u64) -> EndpointRecord {
         grant_window: n,
         grants: n,
         slowed: n,
+        operations_listed: n,
+        operations_complete: n % 2 == 1,
     }
 }

@@ -17,6 +17,11 @@ pub(super) const ALL: &[Variable] = &[
          are left to be killed. A program should leave it as it is.",
     ),
     told(
+        "TASUKI_RUN_ID",
+        "letters, digits and -",
+        "Name of a job that `tasuki run` has started by its MPI's launcher, for `top`, `stacks` and `hang`.",
+    ),
+    told(
         "TASUKI_OPENMPI_HOSTS",
         "hosts with numbers of ranks",
         "Set by the runtime for the launcher and the daemons of an Open MPI; not for users.",

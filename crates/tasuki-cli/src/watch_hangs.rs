@@ -1,0 +1,77 @@
+//! `tasuki run --watch-hangs`: says why a job does not go on, while it runs.
+
+use crate::hang::{details, examine, title, word};
+use std::{
+    sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+use tasuki_fleet::Fleet;
+use tasuki_load::{Load, Watcher};
+use tasuki_stacks::{Selection, Stacks, State, Verdict};
+
+/// How often it is looked whether messages move.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Watches the job of one name, from another thread, until it is dropped.
+pub struct HangWatch {
+    end: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl HangWatch {
+    /// Begins to watch the job `job` on a fleet. It is examined when none of its messages has moved for
+    /// `limit`.
+    pub fn start(fleet: Fleet, job: String, limit: Duration) -> Self {
+        let (end, ended) = channel();
+        let thread = thread::spawn(move || watch(fleet, &job, limit, &ended));
+        Self { end: Some(end), thread: Some(thread) }
+    }
+}
+
+impl Drop for HangWatch {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        // A panic of the thread has been reported on stderr; there is nothing to be saved.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+fn watch(fleet: Fleet, job: &str, limit: Duration, ended: &Receiver<()>) {
+    let mut watcher = Watcher::start(fleet, INTERVAL);
+    let (mut since, mut is_told) = (Instant::now(), false);
+    while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
+        if moves(&watcher.load(), job) {
+            since = Instant::now();
+            if std::mem::take(&mut is_told) {
+                eprintln!("tasuki: messages move again");
+            }
+        } else if since.elapsed() >= limit && !is_told {
+            is_told = tell(watcher.fleet(), job, limit);
+        }
+    }
+}
+
+/// Whether messages of the job move, or nothing is known of it: it begins, or has ended.
+fn moves(load: &Load, job: &str) -> bool {
+    let mut ranks = load.ranks.iter().filter(|rank| rank.job.as_deref() == Some(job)).peekable();
+    let is_unknown = ranks.peek().is_none() || !load.lost.is_empty() || !load.awaited.is_empty();
+    is_unknown
+        || ranks.any(|rank| rank.messages_sent + rank.messages_received + rank.sent + rank.received > 0.0)
+}
+
+/// Says why nothing moves; returns whether that is so.
+fn tell(fleet: &Fleet, job: &str, limit: Duration) -> bool {
+    let selection = Selection { job: Some(job.to_owned()), ..Selection::default() };
+    let (found, problems) = examine(fleet, || Stacks::of(fleet, &selection, |_| {}));
+    let still: Vec<&Verdict> = found.iter().filter(|found| found.state != State::GoesOn).collect();
+    for found in &still {
+        let (title, word) = (title(found), word(found.state));
+        let seconds = limit.as_secs();
+        eprintln!("tasuki: {title}: {word}; no message has moved for {seconds} s\n{}", details(found));
+    }
+    if !still.is_empty() {
+        problems.iter().for_each(|problem| eprintln!("tasuki: {problem}"));
+    }
+    !still.is_empty()
+}

@@ -1,0 +1,170 @@
+//! What is said of two ranks whose counters and functions are known.
+
+use super::*;
+use crate::frame::{Frame, Thread};
+use tasuki_ring::stats_page::{
+    Carrier, EndpointRecord, Identity, Operation, OperationRecord, PeerRecord, PeerSnapshot,
+};
+
+/// Two ranks on hosts of their own, with what they have sent, received, hold unexpected and have pending;
+/// a third argument says in which function each is.
+fn job(counts: [(u64, u64, u64, u64); 2], calls: [Option<&str>; 2]) -> (Vec<Snapshot>, Vec<ProcessStacks>) {
+    let page = |rank: usize| {
+        let (sent, received, unexpected, pending) = counts[rank];
+        let come =
+            OperationRecord { operation: Operation::Unexpected, peer: Some(0), ..OperationRecord::default() };
+        Snapshot {
+            host: format!("n{rank}"),
+            identity: Identity { address: rank.to_string(), ..Identity::default() },
+            endpoint: EndpointRecord {
+                messages_sent: sent,
+                messages_received: received,
+                unexpected,
+                ..EndpointRecord::default()
+            },
+            peers: vec![PeerSnapshot {
+                peer: PeerRecord {
+                    name: (1 - rank).to_string(),
+                    messages_sent: sent,
+                    messages_received: received,
+                    sends_pending: pending,
+                    ..PeerRecord::default()
+                },
+                ..PeerSnapshot::default()
+            }],
+            operations: vec![come; unexpected as usize],
+            ..Snapshot::default()
+        }
+    };
+    let process = |rank: usize| {
+        let frame = |name: &str| Frame { function: Some(name.into()), ..Frame::default() };
+        let mut frames = vec![frame("main")];
+        frames.splice(0..0, calls[rank].map(frame));
+        ProcessStacks {
+            host: format!("n{rank}"),
+            rank: Some(rank as u32),
+            ranks: Some(2),
+            address: rank.to_string(),
+            threads: vec![Thread { frames, ..Thread::default() }],
+            ..ProcessStacks::default()
+        }
+    };
+    ((0..2).map(page).collect(), (0..2).map(process).collect())
+}
+
+/// Pages as they are a moment later, if nothing has moved and ranks still look for messages.
+fn later(pages: &[Snapshot]) -> Vec<Snapshot> {
+    let mut pages = pages.to_vec();
+    pages.iter_mut().for_each(|page| page.endpoint.progress_calls += 5);
+    pages
+}
+
+fn state(counts: [(u64, u64, u64, u64); 2], calls: [Option<&str>; 2]) -> State {
+    let (pages, stacks) = job(counts, calls);
+    verdicts(&pages, &stacks, &later(&pages))[0].state
+}
+
+#[test]
+fn only_what_no_message_can_end_is_stuck() {
+    let (wait, quiet) = ([Some("MPI_Recv"), Some("MPI_Barrier")], [(3, 4, 0, 0), (4, 3, 0, 0)]);
+    assert_eq!(state(quiet, wait), State::Stuck);
+    assert_eq!(state(quiet, [Some("MPI_Recv"), None]), State::Late);
+    assert_eq!(state(quiet, [Some("MPI_Recv"), Some("MPI_Test")]), State::Suspected, "it polls");
+    assert_eq!(state([(3, 4, 0, 0), (5, 3, 0, 0)], wait), State::UnderWay, "one has not arrived");
+    let sends = [Some("MPI_Send"), Some("MPI_Send")];
+    assert_eq!(state([(3, 3, 1, 1), (3, 3, 1, 1)], sends), State::Stuck, "head to head");
+    assert_eq!(state([(3, 3, 0, 1), (3, 3, 0, 0)], sends), State::UnderWay, "its message is not there");
+}
+
+#[test]
+fn what_changes_or_stands_still_is_not_stuck() {
+    let (pages, stacks) = job([(3, 4, 0, 0), (4, 3, 0, 0)], [Some("MPI_Recv"); 2]);
+    let mut moved = later(&pages);
+    moved[1].endpoint.messages_sent += 1;
+    assert_eq!(verdicts(&pages, &stacks, &moved)[0].state, State::GoesOn);
+    assert_eq!(verdicts(&pages, &stacks, &moved[..1])[0].state, State::GoesOn, "a rank has ended");
+    assert_eq!(verdicts(&pages, &stacks, &pages)[0].state, State::Suspected, "they are stopped");
+    let mut one_host = later(&pages);
+    one_host.iter_mut().for_each(|page| page.host = "n1".into());
+    let verdict = &verdicts(&pages, &stacks, &one_host)[0];
+    assert!(verdict.state == State::Suspected && verdict.why.contains("n1"), "{}", verdict.why);
+    one_host[0].peers[0].peer.carrier = Carrier::Shm;
+    assert_eq!(verdicts(&pages, &stacks, &one_host)[0].state, State::Stuck);
+}
+
+#[test]
+fn ranks_and_threads_that_could_send_are_looked_for() {
+    let (pages, mut stacks) = job([(3, 4, 0, 0), (4, 3, 0, 0)], [Some("MPI_Recv"); 2]);
+    let why = |stacks: &[ProcessStacks]| {
+        let verdict = &verdicts(&pages, stacks, &later(&pages))[0];
+        assert_eq!(verdict.state, State::Suspected, "{}", verdict.why);
+        verdict.why.clone()
+    };
+    stacks.iter_mut().for_each(|process| process.ranks = Some(3));
+    assert!(why(&stacks).contains("not there: 2"));
+    stacks.iter_mut().for_each(|process| process.ranks = None);
+    assert!(why(&stacks).contains("not known"));
+    stacks.iter_mut().for_each(|process| process.ranks = Some(2));
+    let frame = Frame { function: Some("worker".into()), ..Frame::default() };
+    stacks[1].threads.push(Thread { frames: vec![frame], ..Thread::default() });
+    assert!(why(&stacks).contains("another thread of rank 1 is outside MPI, in worker"));
+}
+
+/// A receive from the other of two ranks, with a tag, as Open MPI posts it.
+fn receive(tag: u64) -> OperationRecord {
+    OperationRecord { tagged: true, peer: Some(0), tag, ignore: 0b11 << 32, ..OperationRecord::default() }
+}
+
+/// Two ranks, each of which waits for the other one, with nothing under way.
+fn circle() -> (Vec<Snapshot>, Vec<ProcessStacks>) {
+    let (mut pages, stacks) = job([(3, 3, 0, 0); 2], [Some("MPI_Recv"); 2]);
+    for page in &mut pages {
+        page.operations = vec![receive(7)];
+        page.endpoint.operations_complete = true;
+    }
+    (pages, stacks)
+}
+
+#[test]
+fn who_waits_for_whom_is_said() {
+    let (pages, stacks) = circle();
+    let verdict = &verdicts(&pages, &stacks, &later(&pages))[0];
+    assert_eq!((verdict.state, verdict.circle.as_slice()), (State::Stuck, &[0, 1][..]));
+    assert_eq!(verdict.waits[0].operations, ["for a message from rank 1 with tag 7"]);
+    assert!(verdict.advice[0].ends_with("0 for 1, 1 for 0"), "{:?}", verdict.advice);
+}
+
+#[test]
+fn two_ranks_may_be_stuck_although_others_go_on() {
+    let (mut pages, mut stacks) = circle();
+    for rank in 2..4_u32 {
+        let mut page = pages[0].clone();
+        page.identity.address = rank.to_string();
+        page.peers.clear();
+        pages.push(page);
+        let address = rank.to_string();
+        stacks.push(ProcessStacks { rank: Some(rank), address, ..stacks[0].clone() });
+    }
+    stacks.iter_mut().for_each(|process| process.ranks = Some(4));
+    let mut after = later(&pages);
+    after[2].endpoint.messages_sent += 9;
+    let verdict = &verdicts(&pages, &stacks, &after)[0];
+    assert_eq!(verdict.state, State::Stuck, "{}", verdict.why);
+    assert_eq!(Vec::from_iter(verdict.stuck.clone()), [0, 1, 3], "rank 3 waits for rank 1");
+    assert!(verdict.why.starts_with("ranks 0-1,3 can never go on"), "{}", verdict.why);
+    // A message for one of them that has not arrived ends it.
+    after[0].peers[0].peer.messages_sent += 1;
+    pages[0].peers[0].peer.messages_sent += 1;
+    assert_eq!(verdicts(&pages, &stacks, &after)[0].state, State::GoesOn);
+}
+
+#[test]
+fn what_nobody_can_send_any_more_is_told() {
+    let (pages, mut stacks) = circle();
+    stacks[1].threads[0].frames[0].function = Some("MPI_Finalize".into());
+    let verdict = &verdicts(&pages, &stacks, &later(&pages))[0];
+    assert_eq!(verdict.state, State::Stuck);
+    assert!(verdict.why.contains("rank 1 has called MPI_Finalize"), "{}", verdict.why);
+    stacks[0].threads[0].frames[0].function = Some("MPI_Finalize".into());
+    assert_eq!(verdicts(&pages, &stacks, &later(&pages))[0].state, State::Suspected, "that is the end");
+}
