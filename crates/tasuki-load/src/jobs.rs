@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What a job does now.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct JobLoad {
-    /// The resident runtime's name of the job; `None`: processes of other launchers, which are told apart by
-    /// their program alone.
+    /// The name of the job that the resident runtime or `tasuki run` has given it; `None`: processes of other
+    /// launchers, which are told apart by their program alone.
     pub job: Option<String>,
     /// The program's name.
     pub program: String,

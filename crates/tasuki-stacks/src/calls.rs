@@ -59,8 +59,9 @@ pub(crate) fn only_messages_end(call: &str) -> bool {
     [POINT_TO_POINT, WAITS, COLLECTIVE].iter().any(|kind| kind.contains(&call))
 }
 
-/// What may be wrong in a job of which no message moves.
-pub(crate) fn advice(groups: &[Group]) -> Vec<String> {
+/// What may be wrong in a job of which no message moves. `is_told`: which messages no receive wants has been
+/// said one by one.
+pub(crate) fn advice(groups: &[Group], is_told: bool) -> Vec<String> {
     let mut advice = Vec::new();
     let of = |kind: &'static [&str]| {
         groups
@@ -85,7 +86,9 @@ pub(crate) fn advice(groups: &[Group]) -> Vec<String> {
         .iter()
         .fold((0, 0), |(messages, sends), group| (messages + group.unexpected, sends + group.sends_pending));
     let receives = of(&["MPI_Recv", "MPI_Mrecv", "MPI_Probe", "MPI_Mprobe"]).count();
-    if unexpected > 0 && receives > 0 {
+    if is_told {
+        // There is nothing to add.
+    } else if unexpected > 0 && receives > 0 {
         let messages =
             if unexpected == 1 { "a message has".into() } else { format!("{unexpected} messages have") };
         advice
@@ -130,7 +133,7 @@ mod tests {
 
     #[test]
     fn advice_is_about_what_is_there() {
-        let said = |groups: &[Group]| advice(groups).join("; ");
+        let said = |groups: &[Group]| advice(groups, false).join("; ");
         let mixed = said(&[group("MPI_Barrier", &[0, 2, 3], 0, 0), group("MPI_Recv", &[1], 0, 0)]);
         assert!(
             mixed.contains("MPI_Barrier ends when all") && mixed.contains(": rank 1 is elsewhere"),

@@ -87,7 +87,8 @@ pub fn verdicts<'a>(before: &'a [Snapshot], stacks: &[ProcessStacks], after: &'a
             found.consider(standstill(&before, &processes, &after));
         }
         if found.state != State::GoesOn {
-            found.advice.extend(calls::advice(&groups));
+            let is_told = found.waits.iter().any(|wait| !wait.reasons.is_empty());
+            found.advice.extend(calls::advice(&groups, is_told));
         }
         found.groups = groups;
         found

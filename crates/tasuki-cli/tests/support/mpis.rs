@@ -55,12 +55,13 @@ pub fn build(mpi: &Mpi, program: &str, folder: &Path) -> PathBuf {
 
 /// Like [`build`], so that debuggers find every function and line.
 pub fn build_for_debuggers(mpi: &Mpi, program: &str, folder: &Path) -> PathBuf {
-    build_with(&["-O0", "-g"], mpi, program, folder)
+    build_with(&["-O0", "-g", "-pthread"], mpi, program, folder)
 }
 
 fn build_with(options: &[&str], mpi: &Mpi, program: &str, folder: &Path) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tasuki-launch/tests/programs").join(program);
-    let target = folder.join(format!("{}-{}", program.trim_end_matches(".c"), mpi.name));
+    let name = Path::new(program).file_stem().expect("a program has a name").to_string_lossy();
+    let target = folder.join(format!("{name}-{}", mpi.name));
     ok(Command::new(&mpi.mpicc).args(options).arg("-o").arg(&target).arg(source));
     target
 }

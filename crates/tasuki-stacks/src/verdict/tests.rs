@@ -139,8 +139,8 @@ fn two_ranks_may_be_stuck_although_others_go_on() {
     let (mut pages, mut stacks) = circle();
     for rank in 2..4_u32 {
         let mut page = pages[0].clone();
-        page.identity.address = rank.to_string();
-        page.peers.clear();
+        (page.identity.address, page.host) = (rank.to_string(), format!("n{rank}"));
+        page.peers[0].peer = PeerRecord { name: "1".into(), ..PeerRecord::default() };
         pages.push(page);
         let address = rank.to_string();
         stacks.push(ProcessStacks { rank: Some(rank), address, ..stacks[0].clone() });

@@ -129,6 +129,21 @@ static void long_messages(void)
     others_wait();
 }
 
+/* A put that takes seconds on a slow cable, the rank's only one. */
+static void puts_much(void)
+{
+    char *memory;
+    MPI_Win window;
+    const int bytes = 400 << 20;
+    char *from = calloc(1, bytes);
+    MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, world, &memory, &window);
+    MPI_Win_fence(0, window);
+    if (rank == 0)
+        MPI_Put(from, bytes, MPI_BYTE, 1, 0, bytes, MPI_BYTE, window);
+    MPI_Win_fence(0, window);
+    MPI_Win_free(&window);
+}
+
 static const struct program all[] = {
     {"computes", 3, "late", computes},
     {"sleeps", 3, "late", sleeps},
@@ -144,5 +159,6 @@ static const struct program all[] = {
     {"moves", 3, "goes-on", moves},
     {"moves_slowly", 3, "goes-on", moves_slowly},
     {"long_messages", 3, "goes-on", long_messages},
+    {"puts_much", 3, "goes-on|suspected", puts_much},
 };
 MAIN(all)
