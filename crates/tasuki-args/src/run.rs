@@ -61,6 +61,11 @@ pub struct RunArgs {
     /// `tasuki topo simulate --trace` replays on any network
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
     pub trace: Option<PathBuf>,
+    /// Write the record of the job as a page, or as JSON if FILE ends in .json: what ranks spent their time
+    /// with, whom they waited for, messages by size, what NICs carried, and what is worth a look. It records
+    /// every message, as --trace does
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["resident", "dry_run"])]
+    pub report: Option<PathBuf>,
     /// Say why nothing goes on when no message of the job has moved for so long (without a time: 10s): who
     /// waits for whom, and whether that can end, as `tasuki hang` does. It needs gdb on the hosts
     #[arg(

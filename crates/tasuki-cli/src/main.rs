@@ -24,6 +24,7 @@ mod lab;
 mod metrics;
 mod pages;
 mod paper;
+mod report;
 mod run;
 mod slurm;
 mod stacks;

@@ -1,6 +1,12 @@
 //! `tasuki run` and `tasuki env`.
 
-use crate::{copy, jobs, lab::exit_code, trace, watch_hangs::HangWatch};
+use crate::{
+    copy, jobs,
+    lab::exit_code,
+    report::{self, Before},
+    trace,
+    watch_hangs::HangWatch,
+};
 use std::{
     path::{Path, PathBuf},
     process::ExitCode,
@@ -21,6 +27,7 @@ use tasuki_terminal::{Failure, print_json, print_json_line};
 /// Runs an MPI program on a cluster.
 pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     arguments.overwrite.check_file(arguments.trace.as_deref())?;
+    arguments.overwrite.check_file(arguments.report.as_deref())?;
     let program = &arguments.program;
     if arguments.resident {
         return jobs::run(arguments);
@@ -30,7 +37,8 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     }
     let detected = Finder::local()?.detect(&program.program, program.mpi.as_deref())?;
     let transport = choose(program.transport, &detected.mpi)?;
-    let recording = arguments.trace.as_ref().map(|_| Recording::new(&transport)).transpose()?;
+    let is_recorded = arguments.trace.is_some() || arguments.report.is_some();
+    let recording = is_recorded.then(|| Recording::new(&transport)).transpose()?;
     let recorded = recording.iter().flat_map(|recording| recording.exports(&detected.mpi));
     let name = run_name()?;
     let named = (!arguments.dry_run).then(|| format!("{RUN_ID}={name}"));
@@ -55,6 +63,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         }
         None => None,
     };
+    let before = arguments.report.as_ref().map(|_| Before::of(&fleet));
     let exit = match arguments.copy {
         true => run_copied(&request, &fleet, &arguments.files)?,
         false => {
@@ -70,10 +79,28 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         }
     };
     drop(watch);
-    if let (Some(recording), Some(file)) = (recording, &arguments.trace) {
-        trace::write(&recording, &fleet, &program.program, file)?;
+    if let Some(recording) = recording {
+        keep(arguments, &fleet, &recording, before)?;
     }
     Ok(exit_code(exit))
+}
+
+/// Writes the trace and the report of a job that has ended, if they are wanted.
+fn keep(
+    arguments: &RunArgs,
+    fleet: &Fleet,
+    recording: &Recording,
+    before: Option<Before>,
+) -> Result<(), Failure> {
+    let program = &arguments.program.program;
+    let joined = trace::fetch(recording, fleet)?;
+    if let (Some(before), Some(file)) = (before, &arguments.report) {
+        report::write(&before.report(fleet, program, &joined), file)?;
+    }
+    match &arguments.trace {
+        Some(file) => trace::write(&joined, program, file),
+        None => Ok(()),
+    }
 }
 
 /// Runs a job whose program and files are sent to the hosts, and removes them afterwards.

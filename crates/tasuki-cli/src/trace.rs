@@ -21,18 +21,26 @@ pub fn parts(folder: &Path) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Fetches the records of a job, writes them as a trace, and says on standard error what is in it.
-pub fn write(recording: &Recording, fleet: &Fleet, program: &[OsString], file: &Path) -> Result<(), Failure> {
+/// Fetches the records of a job.
+pub fn fetch(recording: &Recording, fleet: &Fleet) -> Result<Joined, Failure> {
     let parts = recording.fetch(fleet)?;
-    let joined = join(&parts).map_err(|error| Failure::new(format!("no trace: {error}")))?;
-    let words: Vec<_> = program.iter().map(|word| quote(word)).collect();
+    join(&parts).map_err(|error| Failure::new(format!("no trace: {error}")))
+}
+
+/// A program and its arguments as a user types them.
+pub fn typed(program: &[OsString]) -> String {
+    program.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// Writes a trace, and says on standard error what is in it.
+pub fn write(joined: &Joined, program: &[OsString], file: &Path) -> Result<(), Failure> {
     let written = File::create(file).and_then(|file| {
         let mut out = BufWriter::new(file);
-        joined.write(&words.join(" "), &mut out)?;
+        joined.write(&typed(program), &mut out)?;
         out.flush()
     });
     written.map_err(|error| Failure::new(format!("{}: {error}", file.display())))?;
-    say(&joined, file);
+    say(joined, file);
     Ok(())
 }
 

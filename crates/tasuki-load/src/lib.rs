@@ -17,6 +17,7 @@ mod ranks;
 mod sample;
 mod sampler;
 mod system;
+mod usage;
 mod watcher;
 
 pub use agent::AGENT_COMMAND;
@@ -28,6 +29,7 @@ pub use processes::{RUN_ID, local as processes};
 pub use ranks::RankLoad;
 pub use sample::{HostSample, Memory, NicSample, ProcessSample, Processors};
 pub use sampler::Sampler;
+pub use usage::{Counters, NicUse};
 pub use watcher::Watcher;
 
 /// The growth of a counter per second; 0 where it is lower than before, because it began anew.

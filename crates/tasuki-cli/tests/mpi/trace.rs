@@ -58,7 +58,9 @@ fn a_trace_has_the_messages_of_its_program_and_can_be_replayed() {
         let file = folder.path().join(format!("{}.trace", mpi.name));
         let mut command = tasuki();
         command.args(["run", "--lab", &lab.name, "--mpi", mpi.name, "--transport", "tasuki", "-n", "2"]);
-        command.arg("--trace").arg(&file).arg(&built).arg(ROUNDS.to_string());
+        let report = folder.path().join(format!("{}.json", mpi.name));
+        command.arg("--trace").arg(&file).arg("--report").arg(&report);
+        command.arg(&built).arg(ROUNDS.to_string());
         let printed = MpiRun::of(command, &lab, format!("traced, {}", mpi.name)).ok();
         let computed = printed.split_whitespace().nth(1).and_then(|us| us.parse::<f64>().ok());
         let computed = computed.unwrap_or_else(|| panic!("{}: {printed}", mpi.name));
@@ -77,6 +79,10 @@ fn a_trace_has_the_messages_of_its_program_and_can_be_replayed() {
         let known = computed * (ROUNDS - 1) as f64 / ROUNDS as f64;
         assert!(traced >= 0.99 * known, "{}: {traced} us traced, {computed} computed", mpi.name);
 
+        let report = fs::read_to_string(&report).expect("the report");
+        let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+        check_report(&report, &lines, known / 1e6);
+
         let replay = ["topo", "simulate", "full:2", "--ethernet", "--bytes", "1500", "--json", "--trace"];
         let replayed = crate::support::ok(tasuki().args(replay).arg(&file));
         let replayed: serde_json::Value = serde_json::from_str(&replayed).expect("JSON");
@@ -87,6 +93,24 @@ fn a_trace_has_the_messages_of_its_program_and_can_be_replayed() {
     let left =
         crate::support::ok(tasuki().args(["lab", "exec", "--lab", &lab.name, "n2", "--", "ls", "/tmp"]));
     assert!(!left.contains("tasuki-trace"), "{left}");
+}
+
+/// A report counts what the trace has; rank 0 has computed at least for as long as it says itself, and the kernel
+/// has sent at least the messages' bytes over its NIC.
+fn check_report(report: &serde_json::Value, lines: &[Line], computed: f64) {
+    let find = |list: &str, is: &dyn Fn(&serde_json::Value) -> bool| {
+        let found = report[list].as_array().into_iter().flatten().find(|item| is(item));
+        found.unwrap_or_else(|| panic!("{list}: {report:#}")).clone()
+    };
+    let sent: Vec<u64> =
+        lines.iter().filter(|line| (line.rank, &*line.event) == (0, "send")).map(|line| line.bytes).collect();
+    let pair = find("pairs", &|pair| pair["from"] == 0 && pair["to"] == 1);
+    let (messages, bytes) = (sent.len() as u64, sent.iter().sum::<u64>());
+    assert_eq!((pair["messages"].as_u64(), pair["bytes"].as_u64()), (Some(messages), Some(bytes)));
+    let rank = find("ranks", &|rank| rank["rank"] == 0);
+    assert!(rank["computing"].as_f64().is_some_and(|seconds| seconds >= 0.99 * computed), "{rank}");
+    let nic = find("nics", &|nic| nic["host"] == "n1");
+    assert!(nic["sent_bytes"].as_u64().is_some_and(|sent| sent >= bytes), "{nic}");
 }
 
 #[test]
