@@ -6,6 +6,8 @@ use tasuki_trace::Joined;
 
 /// A rank that computes for longer than this multiple of the mean makes the others wait.
 const IMBALANCE: f64 = 1.2;
+/// What a rank computes for longer than the mean counts from this share of its time on.
+const IMBALANCE_SHARE: f64 = 0.05;
 /// From this share of the time in MPI on it pays to look at messages rather than at computing.
 const MUCH_IN_MPI: f64 = 0.3;
 /// A NIC that carries more than this multiple of the mean of those that are used is a bottleneck of the cabling.
@@ -47,7 +49,9 @@ fn damage(nic: &NicUse) -> Option<String> {
 fn imbalance(ranks: &[RankTime]) -> Option<String> {
     let mean = ranks.iter().map(|rank| rank.computing).sum::<f64>() / ranks.len().max(1) as f64;
     let most = ranks.iter().max_by(|one, other| one.computing.total_cmp(&other.computing))?;
-    (ranks.len() > 1 && mean > 0.0 && most.computing > IMBALANCE * mean).then(|| {
+    let is_much =
+        most.computing > IMBALANCE * mean && most.computing - mean > IMBALANCE_SHARE * most.seconds();
+    (ranks.len() > 1 && mean > 0.0 && is_much).then(|| {
         format!(
             "rank {} computes {:.2} s, {:.1} times the mean of all ranks: the others wait for it",
             most.rank,
@@ -107,6 +111,8 @@ mod tests {
 
     #[test]
     fn what_is_even_and_whole_is_no_warning() {
+        assert_eq!(said(&[0.1, 0.3], 0.01, Vec::new()).matches("times").count(), 1);
+        assert_eq!(said(&[0.1, 0.3], 90.0, Vec::new()).matches("times").count(), 0, "it does not matter");
         assert_eq!(said(&[10.0, 11.0], 1.0, vec![nic("n1", 5 << 20, 0), nic("n2", 6 << 20, 0)]), "");
     }
 
