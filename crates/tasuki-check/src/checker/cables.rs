@@ -6,6 +6,7 @@ use crate::{
     judge::{
         self,
         network::{self, Stream, Suspicion},
+        witness::Witness,
     },
     protocol::{Answer, Order, Sent, Tally},
     statistics::quantile,
@@ -76,7 +77,9 @@ impl Checker<'_> {
             .into_iter()
             .filter(|(suspicion, _)| !network::is_explained(suspicion, &short_mtu, &missed))
             .collect();
-        let mut found = network::findings(self.cluster, &confirmed);
+        let damaged = judge::counters::damaged(self.cluster, &self.facts, &after);
+        let witness = if confirmed.is_empty() { Witness::default() } else { self.witness() };
+        let mut found = network::findings(self.cluster, &confirmed, &witness, &damaged);
         // A rate that was both negotiated and measured is one finding: what the host itself reports says
         // more, and what was measured is added to it.
         for host in &mut hosts {

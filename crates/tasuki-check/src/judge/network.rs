@@ -1,6 +1,6 @@
 //! Compares what was sent into cables with what came out: loss, damage, rate, lateness.
 
-use super::{Segments, blame, cable_name, port_of};
+use super::{Segments, blame, cable_name, port_of, witness::Witness};
 use crate::finding::{Finding, Kind, Part};
 use std::collections::{BTreeMap, BTreeSet};
 use tasuki_cluster::{Cluster, HostId, NicId};
@@ -153,8 +153,14 @@ pub fn suspicions(segments: &Segments, streams: &BTreeMap<[NicId; 2], Vec<Stream
     all
 }
 
-/// Confirmed suspicions as findings; both directions of a cable are one finding.
-pub fn findings(cluster: &Cluster, confirmed: &[(Suspicion, Vec<Stream>)]) -> Vec<Finding> {
+/// Confirmed suspicions as findings; both directions of a cable are one finding. `damaged` are the frames that
+/// NICs have counted themselves.
+pub fn findings(
+    cluster: &Cluster,
+    confirmed: &[(Suspicion, Vec<Stream>)],
+    witness: &Witness,
+    damaged: &BTreeMap<NicId, u64>,
+) -> Vec<Finding> {
     let mut by_cable: BTreeMap<(String, Kind), Finding> = BTreeMap::new();
     for (suspicion, streams) in confirmed {
         let cable = cable_name(cluster, suspicion.nic);
@@ -170,6 +176,8 @@ pub fn findings(cluster: &Cluster, confirmed: &[(Suspicion, Vec<Stream>)]) -> Ve
         }
         if let Some(port) = port_of(cluster, suspicion.nic) {
             finding.evidence.push(format!("the cable leads to the switch port {port}"));
+            let damaged = damaged.get(&suspicion.nic).copied().unwrap_or(0);
+            finding.evidence.extend(witness.says(cluster, suspicion.nic, suspicion.outwards, damaged));
         }
     }
     by_cable.into_values().collect()
