@@ -1,4 +1,4 @@
-//! How a switch is asked by SNMP: where its agent is, what it wants to be told, how its interfaces are called.
+//! How a switch is asked by SNMP: where its agent is, what it wants to be told, what interfaces are called.
 
 use crate::ssh::{BadSsh, bad, check_address, split_port};
 use serde::{Serialize, Serializer};

@@ -6,7 +6,8 @@ use tasuki_load::{NicSample, ProcessSample, Processors};
 use tasuki_ring::stats_page::{EndpointRecord, PeerSnapshot, RailRecord, Snapshot};
 use tasuki_switch::{PortSample, SwitchError, SwitchSample};
 
-const FILE: &str = "[[host]]\nname = \"n1\"\nnic = [{ name = \"eth1\" }, { name = \"eth2\" }]\n[[host]]\nname = \"n2\"\n\
+const FILE: &str = "[[host]]\nname = \"n1\"\nnic = [{ name = \"eth1\" }, { name = \"eth2\" }]\n[[host]]\n\
+                    name = \"n2\"\n\
                     nic = [{ name = \"eth1\" }]\n[[switch]]\nname = \"sw1\"\nports = 4\n[[cable]]\nends = \
                     [\"n1:eth1\", \"n2:eth1\"]\n[[cable]]\nends = [\"n1:eth2\", \"sw1:3\"]\n";
 

@@ -167,7 +167,8 @@ impl Target {
     }
 }
 
-/// The community in the first line of a file, which others must not be able to read. A link may lead anywhere.
+/// The community in the first line of a file, which others must not be able to read. A link may lead
+/// anywhere.
 fn community(file: &Path) -> Result<String, String> {
     let failed = |error: io::Error| error.to_string();
     if file.symlink_metadata().map_err(failed)?.is_symlink() {

@@ -24,8 +24,8 @@ pub enum SwitchError {
     },
     /// Nothing comes.
     #[error(
-        "no answer by SNMP from {address}: is SNMP version 2c switched on there, may this machine ask, and is \
-         the community right (`community_file`; a switch is silent about a wrong one)?"
+        "no answer by SNMP from {address}: is SNMP version 2c switched on there, may this machine ask, and \
+         is the community right (`community_file`; a switch is silent about a wrong one)?"
     )]
     Silent {
         /// The address that was asked.

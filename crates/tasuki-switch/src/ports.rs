@@ -66,8 +66,8 @@ fn by_names(wanted: &[u32], names: &InterfaceNames, interfaces: &[Interface]) ->
             None => {
                 let has = listed(interfaces);
                 found.problems.push(format!(
-                    "port {port} should be the interface {name:?} (`interfaces` in the cluster file), but the \
-                     switch has {has}"
+                    "port {port} should be the interface {name:?} (`interfaces` in the cluster file), but \
+                     the switch has {has}"
                 ));
             }
         }

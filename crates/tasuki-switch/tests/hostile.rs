@@ -249,7 +249,8 @@ fn a_silent_switch_delays_no_other_and_all_end_in_time() {
         format!("[[switch]]\nname = \"{name}\"\nports = 4\nmanagement = \"{address}\"\n")
     };
     let text = format!(
-        "[[host]]\nname = \"n1\"\nnic = [{{ name = \"eth1\" }}]\n{}{}{}[[cable]]\nends = [\"n1:eth1\", \"well:1\"]\n",
+        "[[host]]\nname = \"n1\"\nnic = [{{ name = \"eth1\" }}]\n{}{}{}[[cable]]\n\
+         ends = [\"n1:eth1\", \"well:1\"]\n",
         switch("silent", &at.to_string()),
         switch("well", &well_at.to_string()),
         switch("nowhere", "no-such-name.invalid"),

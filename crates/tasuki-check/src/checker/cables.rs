@@ -6,7 +6,6 @@ use crate::{
     judge::{
         self,
         network::{self, Stream, Suspicion},
-        witness::Witness,
     },
     protocol::{Answer, Order, Sent, Tally},
     statistics::quantile,
@@ -78,7 +77,9 @@ impl Checker<'_> {
             .filter(|(suspicion, _)| !network::is_explained(suspicion, &short_mtu, &missed))
             .collect();
         let damaged = judge::counters::damaged(self.cluster, &self.facts, &after);
-        let witness = if confirmed.is_empty() { Witness::default() } else { self.witness() };
+        // Without a suspicion nobody needs a witness, and switches are not asked.
+        let asked = (!confirmed.is_empty()).then(|| self.switches.witness(self.cluster));
+        let witness = asked.flatten().unwrap_or_default();
         let mut found = network::findings(self.cluster, &confirmed, &witness, &damaged);
         // A rate that was both negotiated and measured is one finding: what the host itself reports says
         // more, and what was measured is added to it.

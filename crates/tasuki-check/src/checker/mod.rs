@@ -9,14 +9,14 @@ mod switches;
 use crate::{
     Agents, CheckError,
     finding::{Finding, Kind, Part, Report},
-    judge::Segments,
+    judge::{Segments, witness::merge},
     protocol::{Answer, Facts, Order},
 };
 use std::time::{Duration, Instant};
 use tasuki_cluster::{AddressPlan, Cluster};
 use tasuki_fleet::Fleet;
 use tasuki_random::Random;
-use tasuki_switch::{SwitchAnswer, Switches};
+use tasuki_switch::Switches;
 
 /// How long a host may take for an order that takes milliseconds.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -85,9 +85,7 @@ pub struct Checker<'a> {
     report: Report,
     /// The facts of all hosts at the beginning; `None`: the host could not be asked.
     facts: Vec<Option<Facts>>,
-    /// The switches that are asked, and what they answered at the beginning.
-    switches: Switches,
-    switches_before: Vec<SwitchAnswer>,
+    switches: switches::Ports,
     runs: u64,
     progress: Progress<'a>,
 }
@@ -124,8 +122,7 @@ impl<'a> Checker<'a> {
             random,
             report,
             facts: Vec::new(),
-            switches,
-            switches_before: Vec::new(),
+            switches: switches::Ports::of(switches),
             runs,
             progress,
         })
@@ -175,7 +172,7 @@ impl<'a> Checker<'a> {
         let text = self.cluster.to_toml();
         let hosts = &self.cluster.hosts;
         let listen = self.options.stages.contains(&1);
-        let switches = self.ask_switches();
+        let asked = self.switches.ask();
         let order = |host: usize| {
             Some(Order::Begin { cluster: text.clone(), host: hosts[host].name.clone(), listen })
         };
@@ -202,7 +199,7 @@ impl<'a> Checker<'a> {
             }
             self.facts.push(facts);
         }
-        self.meet_switches(switches);
+        self.report.findings.extend(self.switches.begin(asked));
         self.facts.iter().any(Option::is_some)
     }
 
@@ -227,7 +224,10 @@ impl<'a> Checker<'a> {
         let seconds = lasted.as_secs_f64();
         let limit = self.options.errors_per_hour;
         let mut errors = crate::judge::counters::errors(self.cluster, &self.facts, &facts, seconds, limit);
-        self.look_at_ports(&mut errors, seconds);
+        if let Some(witness) = self.switches.witness(self.cluster) {
+            merge(&mut errors, witness.errors(self.cluster, seconds, limit));
+            self.report.tables.push(switches::table(&witness, self.cluster));
+        }
         let counters = |facts: &Option<Facts>| {
             facts.as_ref().map_or((0, 0), |facts| (facts.tcp_again, facts.tcp_damaged))
         };

@@ -1,46 +1,46 @@
-//! Asking switches what their ports count, beside the stages.
+//! Switches beside the stages: what their ports count is asked at the beginning and later.
 
-use super::Checker;
 use crate::{
     finding::Finding,
-    judge::witness::{Witness, merge, unasked},
+    judge::witness::{Witness, unasked},
 };
 use std::thread::{self, JoinHandle};
-use tasuki_switch::SwitchAnswer;
+use tasuki_cluster::Cluster;
+use tasuki_switch::{SwitchAnswer, Switches};
 
-impl Checker<'_> {
+/// The switches that are asked, and what they answered at the beginning.
+pub(super) struct Ports {
+    switches: Switches,
+    before: Vec<SwitchAnswer>,
+}
+
+impl Ports {
+    pub(super) fn of(switches: Switches) -> Self {
+        Self { switches, before: Vec::new() }
+    }
+
     /// Asks all switches, while other things are done.
-    pub(super) fn ask_switches(&self) -> JoinHandle<Vec<SwitchAnswer>> {
+    pub(super) fn ask(&self) -> JoinHandle<Vec<SwitchAnswer>> {
         let switches = self.switches.clone();
         thread::spawn(move || switches.ask())
     }
 
-    /// Takes what switches answered at the beginning. Those that did not are not asked again.
-    pub(super) fn meet_switches(&mut self, asked: JoinHandle<Vec<SwitchAnswer>>) {
+    /// Takes what switches answered at the beginning. Those that did not are reported, and not asked again.
+    pub(super) fn begin(&mut self, asked: JoinHandle<Vec<SwitchAnswer>>) -> Vec<Finding> {
         // A thread that panicked has said so.
-        self.switches_before = asked.join().unwrap_or_default();
-        self.report.findings.extend(unasked(&self.switches_before));
-        self.switches.keep_answering(&self.switches_before);
+        self.before = asked.join().unwrap_or_default();
+        self.switches.keep_answering(&self.before);
+        unasked(&self.before)
     }
 
-    /// What ports have counted since the beginning.
-    pub(super) fn witness(&self) -> Witness {
-        Witness::new(self.cluster, &self.switches_before, &self.switches.ask())
+    /// What ports have counted since the beginning; `None`: no switch answers.
+    pub(super) fn witness(&self, cluster: &Cluster) -> Option<Witness> {
+        (!self.switches.is_empty()).then(|| Witness::new(cluster, &self.before, &self.switches.ask()))
     }
+}
 
-    /// Adds what ports have counted during the whole check to what NICs have, and to the tables.
-    pub(super) fn look_at_ports(&mut self, errors: &mut Vec<Finding>, seconds: f64) {
-        if self.switches.is_empty() {
-            return;
-        }
-        let witness = self.witness();
-        merge(errors, witness.errors(self.cluster, seconds, self.options.errors_per_hour));
-        let names =
-            ["port", "from", "damaged", "no room from it", "no room for it"].map(str::to_owned).to_vec();
-        self.report.tables.push((
-            "Ports of switches during the check".into(),
-            names,
-            witness.rows(self.cluster),
-        ));
-    }
+/// What ports have counted, as a table of the report.
+pub(super) fn table(witness: &Witness, cluster: &Cluster) -> (String, Vec<String>, Vec<Vec<String>>) {
+    let names = ["port", "from", "damaged", "no room from it", "no room for it"].map(str::to_owned).to_vec();
+    ("Ports of switches during the check".into(), names, witness.rows(cluster))
 }

@@ -153,8 +153,8 @@ pub fn suspicions(segments: &Segments, streams: &BTreeMap<[NicId; 2], Vec<Stream
     all
 }
 
-/// Confirmed suspicions as findings; both directions of a cable are one finding. `damaged` are the frames that
-/// NICs have counted themselves.
+/// Confirmed suspicions as findings; both directions of a cable are one finding. `damaged` are the frames
+/// that NICs have counted themselves.
 pub fn findings(
     cluster: &Cluster,
     confirmed: &[(Suspicion, Vec<Stream>)],
@@ -175,9 +175,14 @@ pub fn findings(
             finding.evidence.push(format!("{direction} {nic}: {}", stream.describe(suspicion.kind)));
         }
         if let Some(port) = port_of(cluster, suspicion.nic) {
-            finding.evidence.push(format!("the cable leads to the switch port {port}"));
             let damaged = damaged.get(&suspicion.nic).copied().unwrap_or(0);
-            finding.evidence.extend(witness.says(cluster, suspicion.nic, suspicion.outwards, damaged));
+            let said = witness.says(cluster, suspicion.nic, suspicion.outwards, damaged);
+            for seen in [format!("the cable leads to the switch port {port}")].into_iter().chain(said) {
+                // Several pairs of hosts may show one and the same cable.
+                if !finding.evidence.contains(&seen) {
+                    finding.evidence.push(seen);
+                }
+            }
         }
     }
     by_cable.into_values().collect()

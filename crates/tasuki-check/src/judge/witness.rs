@@ -48,19 +48,19 @@ impl Witness {
         let mut all = Vec::new();
         if !outwards && damaged > 0 {
             all.push(format!(
-                "{nic_name} has counted {damaged} damaged frames itself: they were damaged on the way from the \
-                 switch, by {name}, the cable or its plugs"
+                "{nic_name} has counted {damaged} damaged frames itself: they were damaged on the way from \
+                 the switch, by {name}, the cable or its plugs"
             ));
         }
         let Some(Port { grown, rate, .. }) = self.ports.get(&name) else { return all };
         match (outwards, grown.damaged) {
             (true, Some(0)) => all.push(format!(
-                "the switch has counted no damaged frame from {nic_name} at {name}: what is missing was never \
-                 sent, or was lost in the switch or behind it"
+                "the switch has counted no damaged frame from {nic_name} at {name}: what is missing was \
+                 never sent, or was lost in the switch or behind it"
             )),
             (true, Some(count)) => all.push(format!(
-                "the switch has counted {count} damaged frames from {nic_name} at {name}: they were damaged on \
-                 the way to it, by {nic_name}, the cable or its plugs"
+                "the switch has counted {count} damaged frames from {nic_name} at {name}: they were damaged \
+                 on the way to it, by {nic_name}, the cable or its plugs"
             )),
             _ => {}
         }
@@ -95,8 +95,8 @@ impl Witness {
                 "the switch has counted {count} damaged frames from {sender} at {name}, {per_hour:.0} an hour"
             );
             let advice = format!(
-                "they were damaged on the way to the switch: the cable or its plugs first, then {sender}, then \
-                 the port {name}"
+                "they were damaged on the way to the switch: the cable or its plugs first, then {sender}, \
+                 then the port {name}"
             );
             let finding = Finding::new(1, Kind::Errors, Part::Cable(part), says, advice);
             Some(match port.grown.crc_errors.filter(|count| *count > 0) {

@@ -29,7 +29,8 @@ fn up(test: &str) -> Option<Machines> {
     let machines = Machines::up(test, "star:3", 3)?;
     machines.lab.sh(
         "n3",
-        "for port in 1 2 3; do ip link add p$port type veth peer name q$port; done; ip link set p1 up; ip link \
+        "for port in 1 2 3; do ip link add p$port type veth peer name q$port; done; ip link set p1 up; ip \
+         link \
          set q1 up; ip link set p2 up; ip link set q2 up",
     );
     secret(&machines, "community", SECRET);
@@ -42,7 +43,8 @@ fn serve(machines: &Machines, more: &str) {
     fs::write(machines.sshd.path().join("snmpd.conf"), conf).expect("writes");
     let unpacked = peers().join("snmpd");
     let start = format!(
-        "export LD_LIBRARY_PATH=$(echo {at}/usr/lib/*-linux-gnu | tr ' ' :) SNMP_PERSISTENT_DIR=/run/snmp MIBS=; \
+        "export LD_LIBRARY_PATH=$(echo {at}/usr/lib/*-linux-gnu | tr ' ' :) SNMP_PERSISTENT_DIR=/run/snmp \
+         MIBS=; \
          exec {at}/usr/sbin/snmpd -C -c {folder}/snmpd.conf -Lf /run/snmpd.log -p /run/snmpd.pid",
         at = unpacked.display(),
         folder = machines.sshd.path().display(),
@@ -131,14 +133,14 @@ fn check_says_in_which_direction_frames_are_damaged() {
     let Some(machines) = up("check_says_in_which_direction_frames_are_damaged") else { return };
     let index = machines.lab.run("n3", &["cat", "/sys/class/net/p1/ifindex"]);
     let count = machines.sshd.path().join("count.sh");
-    fs::write(
-        &count,
-        "[ \"$1\" = -g ] || exit 0\nn=$(($(cat /run/count 2>/dev/null || echo 0) + 7))\necho $n > /run/count\n\
-         echo \"$2\"\necho counter\necho $n\n",
-    )
-    .expect("writes");
+    // The agent's pass_persist (snmpd.conf(5)), which asks the script anew for every request.
+    let script = "n=0\nwhile read -r word; do\n  case $word in\n    PING) echo PONG ;;\n    get) read -r \
+                  oid; \
+                  n=$((n + 7)); echo \"$oid\"; echo counter; echo $n ;;\n    *) read -r oid; echo NONE ;;\n  \
+                  esac\ndone\n";
+    fs::write(&count, script).expect("writes");
     let oid = format!(".1.3.6.1.2.1.2.2.1.14.{}", index.trim());
-    serve(&machines, &format!("pass -p 1 {oid} /bin/sh {}\n", count.display()));
+    serve(&machines, &format!("pass_persist -p 1 {oid} /bin/sh {}\n", count.display()));
     keys(
         &machines,
         &format!("management = \"{AGENT}\"\ncommunity_file = \"community\"\ninterfaces = \"p{{}}\"\n"),
