@@ -9,6 +9,7 @@ use std::{net::SocketAddr, path::PathBuf};
     after_help = "  tasuki metrics                      # prints, of the only lab that is up or this machine
   tasuki metrics --cluster cluster.toml --listen 127.0.0.1:9465
   tasuki metrics --rules > /etc/prometheus/tasuki.rules.yml
+  tasuki metrics --dashboard > tasuki.json        # for Grafana: Dashboards, New, Import
   tasuki metrics --output /var/lib/prometheus/node-exporter/tasuki.prom
 
 With --listen it answers http://ADDRESS/metrics until Ctrl-C, and asks all hosts for every answer; one \
@@ -16,7 +17,8 @@ command serves a whole cluster. Everybody who reaches the address may read names
 and jobs, and nothing else. With --output it writes one file, which appears whole, for the textfile \
 collector of node_exporter on sites that open no further port; a timer repeats it.
 
-A host that does not answer has tasuki_host_answers 0 and no other value."
+A host that does not answer has tasuki_host_answers 0 and no other value. Switches that have `management` in \
+the cluster file are asked by SNMP at the same time; one that does not answer has tasuki_switch_answers 0."
 )]
 pub struct MetricsArgs {
     /// Hosts of this lab; none: the only one that is up, or this machine
@@ -34,4 +36,7 @@ pub struct MetricsArgs {
     /// Print alert rules for Prometheus, and end
     #[arg(long, conflicts_with_all = ["lab", "cluster", "output", "listen"])]
     pub rules: bool,
+    /// Print a dashboard for Grafana, and end
+    #[arg(long, conflicts_with_all = ["lab", "cluster", "output", "listen", "rules"])]
+    pub dashboard: bool,
 }

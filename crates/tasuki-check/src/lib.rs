@@ -29,3 +29,4 @@ pub use protocol::{
     AddressFacts, Answer, Arrivals, Facts, Heard, NicFacts, Order, Pinged, RandomReport, RouteFacts, Sent,
     Tally,
 };
+pub use tasuki_switch::Switches;

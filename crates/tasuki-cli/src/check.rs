@@ -9,8 +9,8 @@ use std::{
 };
 use tasuki_args::CheckArgs;
 use tasuki_check::{
-    Agents, BurnIn, BurnInOptions, Checker, Options, Report, add_firewalls, expected_cluster, faults,
-    nas_kernels, verdict,
+    Agents, BurnIn, BurnInOptions, Checker, Options, Report, Switches, add_firewalls, expected_cluster,
+    faults, nas_kernels, verdict,
 };
 use tasuki_cluster::Cluster;
 use tasuki_fleet::{Fleet, LabHosts};
@@ -90,7 +90,9 @@ fn check(arguments: &CheckArgs) -> Result<(Report, Cluster), Failure> {
         bar.set_message(what.to_owned());
     };
     let options = options.for_fleet(&fleet);
-    let mut report = Checker::new(&cluster, Agents::start(&fleet), options, &mut progress)?.run();
+    let mut report =
+        Checker::new(&cluster, Agents::start(&fleet), Switches::of_fleet(&fleet), options, &mut progress)?
+            .run();
     if arguments.stages.contains(&2) {
         progress(0.95, "firewalls");
         add_firewalls(&fleet, &mut report)?;

@@ -9,11 +9,13 @@ use std::{
     path::{Path, PathBuf},
     process::ExitCode,
     sync::{Mutex, PoisonError},
+    thread,
 };
 use tasuki_args::MetricsArgs;
 use tasuki_fleet::Fleet;
 use tasuki_load::Sampler;
 use tasuki_metrics::http::{self, Reply, Request};
+use tasuki_switch::{SwitchAnswer, Switches};
 use tasuki_terminal::Failure;
 
 /// The only path that is answered.
@@ -27,30 +29,51 @@ pub fn run(arguments: &MetricsArgs) -> Result<ExitCode, Failure> {
         print!("{}", tasuki_metrics::ALERT_RULES);
         return Ok(ExitCode::SUCCESS);
     }
+    if arguments.dashboard {
+        print!("{}", tasuki_metrics::DASHBOARD);
+        return Ok(ExitCode::SUCCESS);
+    }
     let fleet = Fleet::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
     let mut sampler = Sampler::new(fleet);
     if let Some(address) = arguments.listen {
         return serve(sampler, address);
     }
-    let (text, missing) = look(&mut sampler)?;
+    let Look { text, missing, switches } = look(&mut sampler)?;
     match &arguments.output {
         Some(path) => write_whole(path, &text).map_err(|error| cannot_write(path, &error))?,
         None => print!("{text}"),
     }
     tell_missing(sampler.fleet(), &missing);
-    Ok(if missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    switches.iter().for_each(|problem| eprintln!("tasuki: {problem}"));
+    Ok(if missing.is_empty() && switches.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The metrics of all hosts, and why some do not answer.
-fn look(sampler: &mut Sampler) -> Result<(String, Vec<String>), Failure> {
-    let answers = sampler.look();
+/// The metrics of all hosts and switches.
+struct Look {
+    text: String,
+    /// Why some hosts do not answer.
+    missing: Vec<String>,
+    /// What is wrong with switches.
+    switches: Vec<String>,
+}
+
+/// Asks all hosts and switches at the same time.
+fn look(sampler: &mut Sampler) -> Result<Look, Failure> {
+    let switches = Switches::of_fleet(sampler.fleet());
+    let (answers, switches) = thread::scope(|scope| {
+        let switches = scope.spawn(|| switches.ask());
+        // A thread that panicked has said so.
+        (sampler.look(), switches.join().unwrap_or_default())
+    });
     let missing = answers.iter().filter_map(|(host, answer)| {
         let why = answer.as_ref().err()?;
         Some(format!("{host}: {why}"))
     });
     let missing = missing.collect();
-    let text = tasuki_metrics::openmetrics(answers, sampler.fleet().cluster());
-    Ok((text.map_err(|_| Failure::new("the metrics cannot be written as text"))?, missing))
+    let problems = switches.iter().flat_map(SwitchAnswer::problems).collect();
+    let text = tasuki_metrics::openmetrics(answers, switches, sampler.fleet().cluster());
+    let text = text.map_err(|_| Failure::new("the metrics cannot be written as text"))?;
+    Ok(Look { text, missing, switches: problems })
 }
 
 /// Writes a file that is whole whenever it is read, and that every user may read.
@@ -82,7 +105,7 @@ fn serve(sampler: Sampler, address: SocketAddr) -> Result<ExitCode, Failure> {
 fn answer(request: Request, sampler: &Mutex<Sampler>) -> Reply {
     match (request.method, request.path) {
         ("GET" | "HEAD", PATH) => match look(&mut sampler.lock().unwrap_or_else(PoisonError::into_inner)) {
-            Ok((body, _)) => Reply { status: 200, media_type: MEDIA_TYPE, body },
+            Ok(look) => Reply { status: 200, media_type: MEDIA_TYPE, body: look.text },
             Err(failure) => Reply::refusal(500, &failure.message),
         },
         ("GET" | "HEAD", _) => Reply::refusal(404, &format!("see {PATH}")),

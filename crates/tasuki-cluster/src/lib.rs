@@ -17,6 +17,7 @@ mod plan;
 mod rail_table;
 mod rails;
 mod ssh;
+mod switch_agent;
 mod text;
 mod units;
 mod write;
@@ -39,5 +40,6 @@ pub use plan::{
 pub use rail_table::{HostRail, RailPeer, RailTable, RailTableError};
 pub use rails::{Rail, RailNames};
 pub use ssh::{SshAddress, SshJump, SshOptions, SshTarget, SshUser};
+pub use switch_agent::{AgentAddress, InterfaceNames, SwitchAgent};
 pub use text::{TextError, read_text, text_of};
 pub use units::{AROUND_FRAME, Ipv4Net, MacAddr, MacError, NetError, Rate, RateError};

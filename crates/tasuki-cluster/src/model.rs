@@ -1,6 +1,6 @@
 //! The model of a checked cluster file: every index in it is valid.
 
-use crate::{DelayWish, Ipv4Net, MacAddr, Rate, SshAddress, SshOptions, Tuning};
+use crate::{DelayWish, Ipv4Net, MacAddr, Rate, SshAddress, SshOptions, SwitchAgent, Tuning};
 use serde::{Deserialize, Serialize};
 use std::{fmt, path::PathBuf, str::FromStr};
 
@@ -197,6 +197,9 @@ pub struct Switch {
     pub ports: u32,
     /// Highest rate of a port.
     pub rate: Rate,
+    /// How it is asked by SNMP; `None`: it is not asked.
+    #[serde(flatten)]
+    pub agent: Option<SwitchAgent>,
 }
 
 /// A cable between two ends.

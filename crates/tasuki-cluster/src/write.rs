@@ -163,6 +163,14 @@ fn write_switch(text: &mut String, switch: &Switch, defaults: &Defaults) {
     if switch.rate != defaults.rate {
         line(text, format_args!("rate = \"{}\"", switch.rate));
     }
+    let Some(agent) = &switch.agent else { return };
+    line(text, format_args!("management = \"{}\"", agent.address));
+    if let Some(file) = &agent.community_file {
+        line(text, format_args!("community_file = {}", quote(&file.to_string_lossy())));
+    }
+    if let Some(names) = &agent.interfaces {
+        line(text, format_args!("interfaces = {}", quote(names.as_str())));
+    }
 }
 
 fn line(text: &mut String, arguments: std::fmt::Arguments<'_>) {

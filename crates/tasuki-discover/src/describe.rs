@@ -232,7 +232,7 @@ impl Builder {
                 .push(format!("{name} is several switches that are connected: the file has them as one"));
         }
         let switch = SwitchId(self.cluster.switches.len());
-        self.cluster.switches.push(Switch { name, ports: ends.len() as u32, rate });
+        self.cluster.switches.push(Switch { name, ports: ends.len() as u32, rate, agent: None });
         for (nic, port) in ends.into_iter().zip(1..) {
             self.cluster.cables.push(Cable { ends: [nic, End::Port { switch, port }], length_m: None });
         }

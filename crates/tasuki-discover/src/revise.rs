@@ -93,8 +93,8 @@ fn add_switches(
         }
         let needed = taken.last().copied().unwrap_or(switch.ports);
         let base = old.map_or_else(|| switch.clone(), |old| known.switches[old].clone());
-        let name = free_name(revised, known, old, base.name);
-        revised.switches.push(Switch { name, ports: base.ports.max(needed), rate: base.rate });
+        let name = free_name(revised, known, old, base.name.clone());
+        revised.switches.push(Switch { name, ports: base.ports.max(needed), ..base });
         used.extend(old);
     }
 }

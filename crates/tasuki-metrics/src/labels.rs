@@ -2,6 +2,7 @@
 
 use tasuki_cluster::{Cluster, End};
 use tasuki_load::{HostSample, ProcessSample};
+use tasuki_switch::PortSample;
 
 /// Names and values of labels.
 #[derive(Clone, Debug)]
@@ -18,6 +19,24 @@ impl Labels {
         let to = cluster.and_then(|cluster| {
             let own = cluster.nic(&format!("{host}:{nic}"))?;
             Some(cluster.end_name(cluster.other_end(End::Nic(own))?))
+        });
+        match to {
+            Some(to) => labels.and("to", &to),
+            None => labels,
+        }
+    }
+
+    pub fn switch(switch: &str) -> Self {
+        Self(vec![("switch", switch.into())])
+    }
+
+    /// A port of a switch, what the switch calls it, and what its cable leads to.
+    pub fn port(switch: &str, port: &PortSample, cluster: Option<&Cluster>) -> Self {
+        let labels =
+            Self::switch(switch).and("port", &port.port.to_string()).and("interface", &port.interface);
+        let to = cluster.and_then(|cluster| {
+            let own = End::Port { switch: cluster.switch(switch)?, port: port.port };
+            Some(cluster.end_name(cluster.other_end(own)?))
         });
         match to {
             Some(to) => labels.and("to", &to),

@@ -9,6 +9,7 @@
 mod families;
 pub mod http;
 mod labels;
+mod ports;
 
 use labels::Labels;
 use prometheus_client::{
@@ -20,6 +21,10 @@ use prometheus_client::{
 use std::fmt;
 use tasuki_cluster::Cluster;
 use tasuki_load::HostSample;
+use tasuki_switch::SwitchAnswer;
+
+/// A dashboard for Grafana (its manual, "Dashboard JSON model").
+pub const DASHBOARD: &str = include_str!("../share/tasuki.dashboard.json");
 
 /// Alert rules for Prometheus (its manual, "Alerting rules"), as YAML.
 pub const ALERT_RULES: &str = include_str!("../share/tasuki.rules.yml");
@@ -27,14 +32,22 @@ pub const ALERT_RULES: &str = include_str!("../share/tasuki.rules.yml");
 /// A host's answer: its sample, or why there is none.
 pub type Answer = (String, Result<HostSample, String>);
 
-/// The metrics of these hosts, of which `cluster` says what their NICs are plugged into.
+/// The metrics of these hosts and switches, of which `cluster` says what their NICs and ports are plugged
+/// into.
 ///
 /// # Errors
 /// Writing into a text does not fail.
-pub fn openmetrics(answers: Vec<Answer>, cluster: Option<&Cluster>) -> Result<String, fmt::Error> {
+pub fn openmetrics(
+    answers: Vec<Answer>,
+    switches: Vec<SwitchAnswer>,
+    cluster: Option<&Cluster>,
+) -> Result<String, fmt::Error> {
     let hosts = answers.into_iter().map(|(host, answer)| Host::new(host, answer, cluster)).collect();
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Hosts(hosts)));
+    if !switches.is_empty() {
+        registry.register_collector(Box::new(ports::Ports::new(switches, cluster)));
+    }
     let mut out = String::new();
     text::encode(&mut out, &registry)?;
     Ok(out)

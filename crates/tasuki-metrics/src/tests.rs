@@ -1,11 +1,34 @@
 //! The text, as the OpenMetrics specification (version 1.0) has it.
 
 use super::*;
+use std::collections::BTreeSet;
 use tasuki_load::{NicSample, ProcessSample, Processors};
 use tasuki_ring::stats_page::{EndpointRecord, PeerSnapshot, RailRecord, Snapshot};
+use tasuki_switch::{PortSample, SwitchError, SwitchSample};
 
-const FILE: &str = "[[host]]\nname = \"n1\"\nnic = [{ name = \"eth1\" }]\n[[host]]\nname = \"n2\"\n\
-                    nic = [{ name = \"eth1\" }]\n[[cable]]\nends = [\"n1:eth1\", \"n2:eth1\"]\n";
+const FILE: &str = "[[host]]\nname = \"n1\"\nnic = [{ name = \"eth1\" }, { name = \"eth2\" }]\n[[host]]\n\
+                    name = \"n2\"\n\
+                    nic = [{ name = \"eth1\" }]\n[[switch]]\nname = \"sw1\"\nports = 4\n[[cable]]\nends = \
+                    [\"n1:eth1\", \"n2:eth1\"]\n[[cable]]\nends = [\"n1:eth2\", \"sw1:3\"]\n";
+
+fn switches() -> Vec<SwitchAnswer> {
+    let port = PortSample {
+        port: 3,
+        interface: "g\"3".into(),
+        uptime: 12_345,
+        up: Some(true),
+        rate: Some(1_000_000_000),
+        received_bytes: Some(1 << 40),
+        receive_errors: Some(u32::MAX),
+        ..PortSample::default()
+    };
+    let sample = SwitchSample { ports: vec![port], problems: Vec::new() };
+    let silent = SwitchError::Silent { address: "192.168.1.2".into() };
+    vec![
+        SwitchAnswer { switch: "sw1".into(), answer: Ok(sample) },
+        SwitchAnswer { switch: "sw2".into(), answer: Err(silent) },
+    ]
+}
 
 fn sample() -> HostSample {
     let nic = |name: &str| NicSample { name: name.into(), up: true, sent_bytes: 77, ..NicSample::default() };
@@ -29,7 +52,7 @@ fn sample() -> HostSample {
 fn text() -> String {
     let cluster = Cluster::parse(FILE, None).expect("a cluster");
     let answers = vec![("n1".into(), Ok(sample())), ("n2".into(), Err("it is off".into()))];
-    openmetrics(answers, Some(&cluster)).expect("a text")
+    openmetrics(answers, switches(), Some(&cluster)).expect("a text")
 }
 
 #[test]
@@ -61,4 +84,72 @@ fn a_programs_name_cannot_make_lines_of_its_own() {
         assert!(text.lines().any(|one| one == line), "{line} is missing in\n{text}");
     }
     assert!(text.lines().all(|line| line.starts_with("tasuki_") || line.starts_with("# ")), "{text}");
+}
+
+#[test]
+fn ports_of_switches_stand_beside_what_they_lead_to() {
+    let text = text();
+    let port = "switch=\"sw1\",port=\"3\",interface=\"g\\\"3\",to=\"n1:eth2\"";
+    for line in [
+        "tasuki_switch_answers{switch=\"sw1\"} 1".to_owned(),
+        "tasuki_switch_answers{switch=\"sw2\"} 0".to_owned(),
+        "tasuki_switch_uptime_seconds{switch=\"sw1\"} 123.45".to_owned(),
+        format!("tasuki_switch_port_up{{{port}}} 1"),
+        format!("tasuki_switch_port_speed_bytes{{{port}}} 125000000"),
+        format!("tasuki_switch_port_receive_bytes_total{{{port}}} 1099511627776"),
+        format!("tasuki_switch_port_receive_errors_total{{{port}}} 4294967295"),
+    ] {
+        assert!(text.lines().any(|one| one == line), "{line} is missing in\n{text}");
+    }
+    assert!(
+        !text.contains("tasuki_switch_port_crc_errors_total{"),
+        "what is not counted has no value:\n{text}"
+    );
+}
+
+/// Names of metrics in a text.
+fn named(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.filter(|word| word.starts_with("tasuki_")).map(str::to_owned).collect()
+}
+
+/// Names of all metrics that can be printed: a counter's has `_total` behind what its family is called.
+fn printed() -> BTreeSet<String> {
+    let text = text();
+    let family = |line: &str| {
+        let (name, kind) = line.strip_prefix("# TYPE ")?.split_once(' ')?;
+        Some(if kind == "counter" { format!("{name}_total") } else { name.to_owned() })
+    };
+    text.lines().filter_map(family).collect()
+}
+
+#[test]
+fn dashboard_and_rules_ask_for_what_there_is() {
+    let printed = printed();
+    assert!(printed.len() > 30, "{printed:?}");
+    for (what, text) in [("the dashboard", DASHBOARD), ("the rules", ALERT_RULES)] {
+        let unknown: Vec<_> = named(text).difference(&printed).cloned().collect();
+        assert!(unknown.is_empty(), "{what}: {unknown:?}");
+    }
+}
+
+#[test]
+fn the_dashboard_is_one_that_grafana_imports() {
+    let dashboard: serde_json::Value = serde_json::from_str(DASHBOARD).expect("JSON");
+    let panels = dashboard["panels"].as_array().expect("panels");
+    let ids: BTreeSet<u64> = panels.iter().map(|panel| panel["id"].as_u64().expect("an id")).collect();
+    assert_eq!(ids.len(), panels.len(), "every panel has an id of its own");
+    let mut used = BTreeSet::new();
+    for panel in panels {
+        let at = |key: &str| panel["gridPos"][key].as_u64().expect("a place");
+        for cell in
+            (at("x")..at("x") + at("w")).flat_map(|x| (at("y")..at("y") + at("h")).map(move |y| (x, y)))
+        {
+            assert!(cell.0 < 24 && used.insert(cell), "{} lies over another panel", panel["title"]);
+        }
+        for target in panel["targets"].as_array().into_iter().flatten() {
+            let expression = target["expr"].as_str().expect("an expression");
+            assert!(!named(expression).is_empty(), "{}: {expression}", panel["title"]);
+        }
+    }
 }

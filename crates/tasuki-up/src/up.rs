@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 use tasuki_apply::{ApplyOptions, HostOptions, HostStatus, Step, apply_all, status_all};
-use tasuki_check::{Agents, CheckError, Checker, Options, add_firewalls, expected_cluster};
+use tasuki_check::{Agents, CheckError, Checker, Options, Switches, add_firewalls, expected_cluster};
 use tasuki_fleet::Fleet;
 use tasuki_host::{Mode, Report};
 
@@ -157,7 +157,14 @@ impl<'a> Up<'a> {
         };
         let options = options.for_fleet(self.fleet);
         let mut progress = |done: f64, what: &str| self.voice.checking(done, what);
-        let mut report = Checker::new(&cluster, Agents::start(self.fleet), options, &mut progress)?.run();
+        let mut report = Checker::new(
+            &cluster,
+            Agents::start(self.fleet),
+            Switches::of_fleet(self.fleet),
+            options,
+            &mut progress,
+        )?
+        .run();
         self.voice.checking(0.95, "firewalls");
         add_firewalls(self.fleet, &mut report)?;
         Ok(report)

@@ -76,7 +76,11 @@ impl Checker<'_> {
             .into_iter()
             .filter(|(suspicion, _)| !network::is_explained(suspicion, &short_mtu, &missed))
             .collect();
-        let mut found = network::findings(self.cluster, &confirmed);
+        let damaged = judge::counters::damaged(self.cluster, &self.facts, &after);
+        // Without a suspicion nobody needs a witness, and switches are not asked.
+        let asked = (!confirmed.is_empty()).then(|| self.switches.witness(self.cluster));
+        let witness = asked.flatten().unwrap_or_default();
+        let mut found = network::findings(self.cluster, &confirmed, &witness, &damaged);
         // A rate that was both negotiated and measured is one finding: what the host itself reports says
         // more, and what was measured is added to it.
         for host in &mut hosts {

@@ -4,17 +4,19 @@
 mod cables;
 mod pairs;
 mod random;
+mod switches;
 
 use crate::{
     Agents, CheckError,
     finding::{Finding, Kind, Part, Report},
-    judge::Segments,
+    judge::{Segments, witness::merge},
     protocol::{Answer, Facts, Order},
 };
 use std::time::{Duration, Instant};
 use tasuki_cluster::{AddressPlan, Cluster};
 use tasuki_fleet::Fleet;
 use tasuki_random::Random;
+use tasuki_switch::Switches;
 
 /// How long a host may take for an order that takes milliseconds.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -83,15 +85,17 @@ pub struct Checker<'a> {
     report: Report,
     /// The facts of all hosts at the beginning; `None`: the host could not be asked.
     facts: Vec<Option<Facts>>,
+    switches: switches::Ports,
     runs: u64,
     progress: Progress<'a>,
 }
 
 impl<'a> Checker<'a> {
-    /// Prepares the check of a cluster. Nothing is asked yet.
+    /// Prepares the check of a cluster, of which these switches are witnesses. Nothing is asked yet.
     pub fn new(
         cluster: &'a Cluster,
         agents: Agents,
+        switches: Switches,
         options: Options,
         progress: Progress<'a>,
     ) -> Result<Self, CheckError> {
@@ -109,8 +113,19 @@ impl<'a> Checker<'a> {
         let runs = since_epoch.as_nanos() as u64;
         let random = Random::new(options.seed);
         let segments = Segments::of(cluster);
-        let facts = Vec::new();
-        Ok(Self { cluster, plan, segments, agents, options, random, report, facts, runs, progress })
+        Ok(Self {
+            cluster,
+            plan,
+            segments,
+            agents,
+            options,
+            random,
+            report,
+            facts: Vec::new(),
+            switches: switches::Ports::of(switches),
+            runs,
+            progress,
+        })
     }
 
     /// Runs the stages.
@@ -157,6 +172,7 @@ impl<'a> Checker<'a> {
         let text = self.cluster.to_toml();
         let hosts = &self.cluster.hosts;
         let listen = self.options.stages.contains(&1);
+        let asked = self.switches.ask();
         let order = |host: usize| {
             Some(Order::Begin { cluster: text.clone(), host: hosts[host].name.clone(), listen })
         };
@@ -183,6 +199,7 @@ impl<'a> Checker<'a> {
             }
             self.facts.push(facts);
         }
+        self.report.findings.extend(self.switches.begin(asked));
         self.facts.iter().any(Option::is_some)
     }
 
@@ -206,7 +223,11 @@ impl<'a> Checker<'a> {
         let facts = self.look();
         let seconds = lasted.as_secs_f64();
         let limit = self.options.errors_per_hour;
-        let errors = crate::judge::counters::errors(self.cluster, &self.facts, &facts, seconds, limit);
+        let mut errors = crate::judge::counters::errors(self.cluster, &self.facts, &facts, seconds, limit);
+        if let Some(witness) = self.switches.witness(self.cluster) {
+            merge(&mut errors, witness.errors(self.cluster, seconds, limit));
+            self.report.tables.push(switches::table(&witness, self.cluster));
+        }
         let counters = |facts: &Option<Facts>| {
             facts.as_ref().map_or((0, 0), |facts| (facts.tcp_again, facts.tcp_damaged))
         };

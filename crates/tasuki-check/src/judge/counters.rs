@@ -45,6 +45,17 @@ pub fn missed(cluster: &Cluster, before: &[Option<Facts>], after: &[Option<Facts
     missed
 }
 
+/// Number of frames that came damaged to NICs, by their own counters of wrong checksums and framing.
+pub fn damaged(cluster: &Cluster, before: &[Option<Facts>], after: &[Option<Facts>]) -> BTreeMap<NicId, u64> {
+    let mut damaged = BTreeMap::new();
+    for Grown { nic, counter, was, now, .. } in grown(cluster, before, after) {
+        if matches!(counter, "rx_crc_errors" | "rx_frame_errors") {
+            *damaged.entry(nic).or_insert(0) += now - was;
+        }
+    }
+    damaged
+}
+
 fn is_of_a_slow_host(counter: &str) -> bool {
     matches!(counter, "rx_missed_errors" | "rx_fifo_errors")
 }

@@ -5,6 +5,7 @@ pub mod host;
 pub mod network;
 pub mod pairs;
 pub mod wiring;
+pub mod witness;
 
 use std::collections::BTreeMap;
 use tasuki_cluster::{Cluster, End, HostId, NicId};

@@ -1,6 +1,6 @@
 //! Compares what was sent into cables with what came out: loss, damage, rate, lateness.
 
-use super::{Segments, blame, cable_name, port_of};
+use super::{Segments, blame, cable_name, port_of, witness::Witness};
 use crate::finding::{Finding, Kind, Part};
 use std::collections::{BTreeMap, BTreeSet};
 use tasuki_cluster::{Cluster, HostId, NicId};
@@ -153,8 +153,14 @@ pub fn suspicions(segments: &Segments, streams: &BTreeMap<[NicId; 2], Vec<Stream
     all
 }
 
-/// Confirmed suspicions as findings; both directions of a cable are one finding.
-pub fn findings(cluster: &Cluster, confirmed: &[(Suspicion, Vec<Stream>)]) -> Vec<Finding> {
+/// Confirmed suspicions as findings; both directions of a cable are one finding. `damaged` are the frames
+/// that NICs have counted themselves.
+pub fn findings(
+    cluster: &Cluster,
+    confirmed: &[(Suspicion, Vec<Stream>)],
+    witness: &Witness,
+    damaged: &BTreeMap<NicId, u64>,
+) -> Vec<Finding> {
     let mut by_cable: BTreeMap<(String, Kind), Finding> = BTreeMap::new();
     for (suspicion, streams) in confirmed {
         let cable = cable_name(cluster, suspicion.nic);
@@ -169,7 +175,14 @@ pub fn findings(cluster: &Cluster, confirmed: &[(Suspicion, Vec<Stream>)]) -> Ve
             finding.evidence.push(format!("{direction} {nic}: {}", stream.describe(suspicion.kind)));
         }
         if let Some(port) = port_of(cluster, suspicion.nic) {
-            finding.evidence.push(format!("the cable leads to the switch port {port}"));
+            let damaged = damaged.get(&suspicion.nic).copied().unwrap_or(0);
+            let said = witness.says(cluster, suspicion.nic, suspicion.outwards, damaged);
+            for seen in [format!("the cable leads to the switch port {port}")].into_iter().chain(said) {
+                // Several pairs of hosts may show one and the same cable.
+                if !finding.evidence.contains(&seen) {
+                    finding.evidence.push(seen);
+                }
+            }
         }
     }
     by_cable.into_values().collect()

@@ -43,6 +43,32 @@ fn the_rules_alert_when_they_should() {
     }
 }
 
+#[test]
+#[ignore = "needs Prometheus, 19 MB: make test-full"]
+fn the_dashboard_asks_what_prometheus_understands() {
+    let Some(promtool) = program("the_dashboard_asks_what_prometheus_understands", "promtool") else {
+        return;
+    };
+    let dashboard: Value =
+        serde_json::from_str(&ok(tasuki().args(["metrics", "--dashboard"]))).expect("JSON");
+    let panels = dashboard["panels"].as_array().expect("panels").iter();
+    let targets = panels.flat_map(|panel| panel["targets"].as_array().cloned().unwrap_or_default());
+    // What Grafana puts in the place of its variables.
+    let rule = |(number, target): (usize, Value)| {
+        let expression = target["expr"].as_str().expect("an expression");
+        let expression = expression.replace("$__rate_interval", "5m").replace("$host", ".*");
+        format!("      - {{ record: number_{number}, expr: {expression:?} }}\n")
+    };
+    let rules: Vec<String> = targets.enumerate().map(rule).collect();
+    assert!(rules.len() > 20, "{rules:?}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("rules.yml");
+    fs::write(&file, format!("groups:\n  - name: dashboard\n    rules:\n{}", rules.concat()))
+        .expect("writes");
+    let output = Command::new(promtool).args(["check", "rules"]).arg(&file).output().expect("runs");
+    assert!(output.status.success(), "{}", text(&output));
+}
+
 /// What Prometheus at `address` answers to a query of its API.
 fn ask(address: &str, path: &str) -> Option<Value> {
     let mut connection = TcpStream::connect(address).ok()?;

@@ -14,6 +14,7 @@ mod run_setup;
 mod ssh_ways;
 mod striping;
 mod subnets;
+mod switches;
 mod tune;
 mod tune_cluster;
 mod up;

@@ -69,7 +69,7 @@ impl ClusterBuilder {
         let first = if is_new { switches.len() + 1 } else { 1 };
         let name =
             free_name("sw", first, |name| !is_new && switches.iter().any(|switch| switch.name == name));
-        switches.push(Switch { name, ports, rate: rate.unwrap_or(self.options.rate) });
+        switches.push(Switch { name, ports, rate: rate.unwrap_or(self.options.rate), agent: None });
         SwitchId(switches.len() - 1)
     }
 

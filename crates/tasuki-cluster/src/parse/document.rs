@@ -4,10 +4,11 @@ use super::{
     fields::{Fields, Value, kind},
     problem::{Problem, check_mac},
     report::{Findings, Span},
+    switches::read_switch,
 };
 use crate::{
     Addressing, Cluster, DEFAULT_MTU, DEFAULT_RATE, DelayWish, Host, MTU_MAX, MTU_MIN, Nic, Rate, SshAddress,
-    SshJump, SshOptions, SshUser, Striping, Switch, Tuning,
+    SshJump, SshOptions, SshUser, Striping, Tuning,
     delay::DelayBound,
     names::{check_cluster, check_interface, check_label},
     ssh::BadSsh,
@@ -18,8 +19,6 @@ use toml::de::{DeTable, DeValue};
 
 /// Cores of one host.
 const CORES: RangeInclusive<u32> = 1..=65_535;
-/// Ports of one switch.
-const PORTS: RangeInclusive<u32> = 1..=65_535;
 /// Frames of a piece: what the kernel takes for `gso_max_segs`.
 const PIECES: RangeInclusive<u32> = 1..=65_535;
 /// Ports that sshd can listen on.
@@ -109,7 +108,7 @@ pub(super) fn read(file: &Spanned<DeTable<'_>>, findings: &Findings) -> Document
         }
     }
     for value in root.array("switch", "every switch as a table of its own: [[switch]]") {
-        if let Some((switch, span)) = read_switch(value, &defaults, findings) {
+        if let Some((switch, span)) = read_switch(value, defaults.rate, findings) {
             cluster.switches.push(switch);
             marks.switches.push(span);
         }
@@ -269,8 +268,8 @@ fn read_ssh(fields: &Fields<'_, '_>, path: &'static str, findings: &Findings) ->
     }
 }
 
-/// Reads a text for ssh that has a form of its own.
-fn read_checked<T>(
+/// Reads a text that has a form of its own: of an address, a user, a jump host, names of interfaces.
+pub(super) fn read_checked<T>(
     fields: &Fields<'_, '_>,
     key: &str,
     expected: &'static str,
@@ -306,18 +305,6 @@ fn read_nic(value: &Value<'_>, defaults: &Defaults, findings: &Findings) -> Opti
     let ip = fields.boolean("ip").unwrap_or(true);
     let delay = read_delay(&fields);
     Some((Nic { name, mac: mac.map(Spanned::into_inner), rate, mtu, ip, delay }, marks))
-}
-
-fn read_switch(value: &Value<'_>, defaults: &Defaults, findings: &Findings) -> Option<(Switch, Span)> {
-    let fields = Fields::of(value, "switch", &["name", "ports", "rate"], findings)?;
-    let (name, span) = read_name(&fields, "switch", check_label);
-    if fields.get("ports").is_none() {
-        fields.missing("ports");
-    }
-    // If the number cannot be read, all ports are allowed, so that not every cable is an error.
-    let ports = fields.count("ports", PORTS).map_or(*PORTS.end(), Spanned::into_inner);
-    let rate = fields.rate("rate").unwrap_or(defaults.rate);
-    Some((Switch { name, ports, rate }, span))
 }
 
 fn read_cable(value: &Value<'_>, findings: &Findings) -> Option<RawCable> {
@@ -358,7 +345,7 @@ fn read_ends(fields: &Fields<'_, '_>) -> Option<[Spanned<String>; 2]> {
 }
 
 /// Reads the name of a part, which must be there and valid. An empty name is reported here and not again.
-fn read_name(fields: &Fields<'_, '_>, of: &'static str, check: Rule) -> (String, Span) {
+pub(super) fn read_name(fields: &Fields<'_, '_>, of: &'static str, check: Rule) -> (String, Span) {
     match fields.required("name", A_NAME) {
         Some(name) => {
             check_name(fields, of, &name, check);
@@ -368,7 +355,7 @@ fn read_name(fields: &Fields<'_, '_>, of: &'static str, check: Rule) -> (String,
     }
 }
 
-type Rule = fn(&str) -> Result<(), String>;
+pub(super) type Rule = fn(&str) -> Result<(), String>;
 
 fn check_name(fields: &Fields<'_, '_>, of: &'static str, name: &Spanned<String>, check: Rule) {
     if let Err(reason) = check(name.get_ref()) {

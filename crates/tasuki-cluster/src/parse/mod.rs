@@ -7,6 +7,7 @@ mod document;
 mod fields;
 mod problem;
 mod report;
+mod switches;
 
 pub use problem::Problem;
 pub use report::{ClusterError, ClusterErrors, Place};

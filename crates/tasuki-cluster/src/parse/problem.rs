@@ -47,7 +47,7 @@ pub enum Problem {
     /// A text is not a rate, MAC address or network.
     #[error("{0}")]
     BadValue(String),
-    /// A text cannot be what ssh needs: an address, a user, a port, a jump host.
+    /// A text cannot be what ssh or SNMP needs: an address, a user, a port, a jump host, names of interfaces.
     #[error("{reason}")]
     BadSsh {
         /// What is wrong.

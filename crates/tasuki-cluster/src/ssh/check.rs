@@ -25,7 +25,7 @@ pub(super) const JUMP_RULE: &str =
 pub(super) const PORT_RULE: &str =
     "a port is a key of its own: ssh = { port = 2222 }, or [ssh] port = 2222 for all hosts";
 
-pub(super) fn bad(reason: impl Into<String>, advice: &'static str) -> BadSsh {
+pub(crate) fn bad(reason: impl Into<String>, advice: &'static str) -> BadSsh {
     BadSsh { reason: reason.into(), advice }
 }
 
@@ -61,7 +61,7 @@ pub(super) fn check_user(name: &str) -> Result<(), BadSsh> {
     }
 }
 
-pub(super) fn check_address(text: &str) -> Result<(), BadSsh> {
+pub(crate) fn check_address(text: &str) -> Result<(), BadSsh> {
     let is_good = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let is_zone = |zone: &str| !zone.is_empty() && zone.chars().all(is_good);
     if text.contains(':') {
@@ -95,9 +95,16 @@ pub(super) fn has_port(text: &str) -> bool {
 pub(super) fn check_jump(text: &str) -> Result<(), BadSsh> {
     let explain = |problem: BadSsh| bad(problem.reason, JUMP_RULE);
     let (_, place) = split_user(text).map_err(explain)?;
+    let (address, _) = split_port(place).map_err(explain)?;
+    check_address(address).map_err(explain)
+}
+
+/// An address and the port behind it: `address[:port]`, where an IPv6 address with a port is in brackets.
+pub(crate) fn split_port(place: &str) -> Result<(&str, Option<u16>), BadSsh> {
     let (address, port) = match place.strip_prefix('[') {
         Some(rest) => {
-            let inside = rest.split_once(']').ok_or_else(|| bad(format!("{place:?} has no ]"), JUMP_RULE))?;
+            let inside =
+                rest.split_once(']').ok_or_else(|| bad(format!("{place:?} has no ]"), ADDRESS_RULE))?;
             let port = match inside.1 {
                 "" => None,
                 behind => Some(behind.strip_prefix(':').unwrap_or(behind)),
@@ -110,11 +117,9 @@ pub(super) fn check_jump(text: &str) -> Result<(), BadSsh> {
         }
         None => (place, None),
     };
-    check_address(address).map_err(explain)?;
-    match port {
-        Some(port) if !port.parse::<u16>().is_ok_and(|number| number > 0 && !port.starts_with('+')) => {
-            Err(bad(format!("{port:?} is no port"), JUMP_RULE))
-        }
-        _ => Ok(()),
-    }
+    let Some(text) = port else { return Ok((address, None)) };
+    let number = text.parse().ok().filter(|&number: &u16| number > 0 && !text.starts_with('+'));
+    number
+        .map(|number| (address, Some(number)))
+        .ok_or_else(|| bad(format!("{text:?} is no port"), ADDRESS_RULE))
 }

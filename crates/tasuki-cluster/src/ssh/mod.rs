@@ -3,12 +3,9 @@
 
 mod check;
 
-pub(crate) use check::BadSsh;
+pub(crate) use check::{BadSsh, bad, check_address, split_port};
 
-use check::{
-    ADDRESS_RULE, JUMP_RULE, JUMPS_MAX, PORT_RULE, bad, check_address, check_jump, check_user, has_port,
-    split_user,
-};
+use check::{ADDRESS_RULE, JUMP_RULE, JUMPS_MAX, PORT_RULE, check_jump, check_user, has_port, split_user};
 use serde::{Serialize, Serializer};
 use std::{fmt, str::FromStr};
 

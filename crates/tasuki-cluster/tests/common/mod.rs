@@ -58,8 +58,12 @@ impl Recipe {
             delay: None,
             nics: Vec::new(),
         };
-        let switch =
-            |index: usize| Switch { name: format!("sw{}", index + 1), ports: 0, rate: rate(index as u8) };
+        let switch = |index: usize| Switch {
+            name: format!("sw{}", index + 1),
+            ports: 0,
+            rate: rate(index as u8),
+            agent: None,
+        };
         let mut cluster = Cluster {
             name: "random".into(),
             source: None,
