@@ -3,19 +3,16 @@
 use crate::{
     follow::follow,
     order::{State, Told},
+    program::Program,
     target::Debuggee,
 };
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::Signal;
 use procfs::process::Process;
 use serde_json::{Map, Value};
 use std::{
     io::Write,
     os::unix::process::CommandExt,
-    process::{Child, ChildStdin, Command, Stdio},
-    thread,
+    process::{ChildStdin, Command, Stdio},
     time::{Duration, Instant},
 };
 use tasuki_process::end_with_parent;
@@ -45,7 +42,7 @@ const TEXT_MAX: usize = 4 << 20;
 /// A gdb.
 pub(crate) struct Gdb {
     pid: u32,
-    child: Option<Child>,
+    program: Program,
     input: Option<ChildStdin>,
     state: State,
     text: String,
@@ -68,7 +65,7 @@ impl Gdb {
         let (state, text) = (State::Busy, String::new());
         let mut gdb = Self {
             pid,
-            child: None,
+            program: Program::default(),
             input: None,
             state,
             text,
@@ -95,7 +92,7 @@ impl Gdb {
                 if let Some(output) = child.stdout.take() {
                     follow(output, tell);
                 }
-                gdb.child = Some(child);
+                gdb.program = Program(Some(child));
                 SETTINGS.iter().for_each(|setting| gdb.write(&format!("-gdb-set {setting}")));
                 gdb.write(&format!("{ATTACH}-target-attach {pid}"));
                 gdb.write(&format!("{READY}-gdb-version"));
@@ -137,16 +134,8 @@ impl Gdb {
     pub fn interrupt(&mut self) {
         match self.state {
             State::Running if self.in_background => self.write("-exec-interrupt"),
-            State::Running | State::Busy if self.deadline.is_none() => self.signal(Signal::SIGINT),
+            State::Running | State::Busy if self.deadline.is_none() => self.program.signal(Signal::SIGINT),
             _ => {}
-        }
-    }
-
-    fn signal(&self, signal: Signal) {
-        let number = self.child.as_ref().and_then(|child| i32::try_from(child.id()).ok());
-        if let Some(number) = number {
-            // It is not reaped yet, so that its number is its own.
-            let _ = kill(Pid::from_raw(number), signal);
         }
     }
 
@@ -229,7 +218,9 @@ impl Gdb {
                     "running" => self.state = State::Running,
                     _ if self.is_empty => self.end("the process has ended", Instant::now() + LIMIT),
                     // A command that has let the process run may fail after that.
-                    _ if self.state == State::Busy || is_error => self.state = State::Stopped,
+                    _ if self.state == State::Busy || (is_error && self.state.is_at_work()) => {
+                        self.state = State::Stopped;
+                    }
                     _ => {}
                 }
             }
@@ -277,31 +268,17 @@ impl Gdb {
     /// Waits until it has ended, and ends it if that takes longer than until then. Its process goes on.
     pub fn finish(&mut self, end: Instant) {
         for (signal, end) in [(Signal::SIGTERM, end), (Signal::SIGKILL, end + Duration::from_secs(2))] {
-            if self.ends_by(end) {
+            if self.program.ends_by(end) {
                 return;
             }
-            self.signal(signal);
+            self.program.signal(signal);
             if signal == Signal::SIGKILL {
                 halted::let_go(self.pid);
             }
         }
-        if !self.ends_by(end + Duration::from_secs(3)) {
+        if !self.program.ends_by(end + Duration::from_secs(3)) {
             // It cannot be ended: the kernel does something for it that takes longer.
-            self.child = None;
-        }
-    }
-
-    fn ends_by(&mut self, end: Instant) -> bool {
-        let Some(child) = &mut self.child else { return true };
-        loop {
-            match child.try_wait() {
-                Ok(None) if Instant::now() < end => thread::sleep(Duration::from_millis(5)),
-                Ok(None) => return false,
-                Ok(Some(_)) | Err(_) => {
-                    self.child = None;
-                    return true;
-                }
-            }
+            self.program = Program::default();
         }
     }
 

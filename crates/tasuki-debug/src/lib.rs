@@ -12,6 +12,7 @@ mod gdb;
 mod line;
 mod merge;
 mod order;
+mod program;
 mod ranks;
 mod stand;
 mod target;
