@@ -18,8 +18,8 @@ have stopped; Ctrl-C stops them.
 
 gdb must be on every host, and must be allowed to look: as root, or as the user of the program where \
 kernel.yama.ptrace_scope is 0. Processes stand still from the start to the end of it, and go on however it \
-ends. A job over Tasuki bears that: ranks that are silent are not taken for dead, unless others greet them for \
-the first time meanwhile (TASUKI_GREETING; `tasuki run --debug` sees to it).")]
+ends. A job over Tasuki bears that: ranks that are silent are not taken for dead, unless others greet them \
+for the first time meanwhile (TASUKI_GREETING; `tasuki run --debug` sees to it).")]
 pub struct DebugArgs {
     /// Only this job of the resident runtime, by its number; none: all processes that use Tasuki
     pub job: Option<String>,

@@ -151,7 +151,7 @@ impl Gdb {
         self.deadline.filter(|_| self.state == State::Busy)
     }
 
-    /// Gives it up if it has not attached in time, or does not see that its process has ended. Returns whether anything has changed.
+    /// Gives it up if it is late, or does not see that its process has ended. Returns whether it was.
     pub fn check(&mut self, now: Instant) -> bool {
         if self.deadline.is_none() && self.state.is_at_work() && halted::has_ended(self.pid) {
             let since = *self.dead_since.get_or_insert(now);
@@ -216,8 +216,9 @@ impl Gdb {
                 }
                 match answer.class.as_str() {
                     "running" => self.state = State::Running,
-                    _ if self.is_empty => self.end("the process has ended", Instant::now() + LIMIT),
-                    // A command that has let the process run may fail after that.
+                    _ if self.is_empty || halted::has_ended(self.pid) => {
+                        self.end("it has ended", Instant::now() + LIMIT)
+                    }
                     _ if self.state == State::Busy || (is_error && self.state.is_at_work()) => {
                         self.state = State::Stopped;
                     }

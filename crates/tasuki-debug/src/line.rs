@@ -19,8 +19,8 @@ pub enum Line {
     Empty,
 }
 
-/// Commands whose further lines gdb would read, which a prompt for many cannot give it; and those that replace
-/// the process.
+/// Commands whose further lines gdb would read, which a prompt for many cannot give it; and those that
+/// replace the process.
 const REFUSED: [(&str, &str); 17] = [
     ("commands", MORE),
     ("define", MORE),

@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct Merged {
     /// Which ranks, by their places in the list that was given.
     pub of: Vec<usize>,
-    /// What they have said. Where it differs in nothing but addresses and numbers of processes, these are `..`.
+    /// What they have said. Where it differs in addresses and numbers of processes alone, these are `..`.
     pub text: String,
 }
 

@@ -47,14 +47,14 @@ pub struct Ranks {
 impl Ranks {
     /// Starts an agent on every host. No process is touched.
     pub fn new(fleet: &Fleet) -> Self {
-        // Agents see by the end of their input that this process has ended, and need time to let processes go
-        // on then.
+        // Agents see by the end of their input that this process has ended, and need time to let processes
+        // go on then.
         let agents = Agents::start_apart(fleet, &Task::tasuki([AGENT_COMMAND]).lasting());
         let hosts = (0..fleet.len()).map(|host| fleet.name(host)).collect();
         Self { agents, hosts, members: Vec::new() }
     }
 
-    /// Finds the processes that are meant. Returns which hosts did not answer, or could not read all, and why.
+    /// Finds the processes that are meant. Returns which hosts did not answer or could not read all, and why.
     pub fn find(&mut self, target: &Target) -> Vec<String> {
         let answers = self.agents.tell::<_, Report>(ANSWER, |_| Some(Order::List(target.clone())));
         let (mut members, mut problems) = (Vec::new(), Vec::new());

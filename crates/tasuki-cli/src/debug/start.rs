@@ -101,7 +101,7 @@ fn begin(session: &mut Session, stop_at: &[String]) {
     }
 }
 
-/// The same command without debuggers, which runs the launcher.
+/// This command without debuggers, as a process of its own, which runs the launcher.
 struct Job(Child);
 
 impl Job {
