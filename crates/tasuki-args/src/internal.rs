@@ -39,6 +39,15 @@ pub enum InternalCommand {
     /// Where one host's processes are in their programs, as JSON
     #[command(hide = true)]
     StacksAgent,
+    /// Debuggers of one host's processes
+    #[command(hide = true)]
+    DebugAgent,
+    /// A debugger on the terminal, for one process of this host
+    #[command(hide = true)]
+    DebugAlone {
+        /// The process
+        pid: u32,
+    },
     /// What `doctor` must know of one host, as JSON
     #[command(hide = true)]
     DoctorFacts,

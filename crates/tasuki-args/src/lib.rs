@@ -10,6 +10,7 @@ mod bench_tune;
 mod broker;
 mod check;
 mod cluster;
+mod debug;
 mod discover;
 mod drain;
 mod hang;
@@ -52,6 +53,7 @@ pub use self::bench_tune::BenchTune;
 pub use self::broker::BrokerArgs;
 pub use self::check::CheckArgs;
 pub use self::cluster::{ClusterCommand, ClusterNew};
+pub use self::debug::{DebugArgs, DebugCommands};
 pub use self::discover::DiscoverArgs;
 pub use self::drain::{BenchDrain, BenchRates, Packets};
 pub use self::hang::HangArgs;
@@ -198,6 +200,8 @@ pub enum Command {
     Hang(HangArgs),
     /// Where ranks are in their program: MPI function, file and line
     Stacks(StacksArgs),
+    /// A debugger on any rank, where it runs; or on all of them, at one prompt
+    Debug(DebugArgs),
     /// What hosts, NICs and ranks count, as OpenMetrics text for Prometheus and others
     Metrics(MetricsArgs),
     /// What hosts, NICs, ranks and jobs do now, live on the terminal

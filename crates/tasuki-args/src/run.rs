@@ -1,6 +1,6 @@
 //! `tasuki run` and `tasuki env`.
 
-use super::{overwrite::Overwrite, sharing::SharingArgs};
+use super::{debug::DebugCommands, overwrite::Overwrite, sharing::SharingArgs};
 use crate::transport::Wanted;
 use clap::{ArgGroup, Args, ValueEnum};
 use std::{ffi::OsString, path::PathBuf, time::Duration};
@@ -25,6 +25,7 @@ pub enum By {
   tasuki run -n 4 --trace a.trace ./a.out    # and then: tasuki topo simulate ring:4 --trace a.trace
   tasuki run -n 4 --cluster cluster.toml --copy --files input.dat ./a.out input.dat
                                              # hosts need not have program and files; they go with the job
+  tasuki run -n 4 --debug ./a.out            # ranks stop in MPI_Init: one prompt for their debuggers
   tasuki run -n 4 --resident ./a.out         # ranks started by the hosts' daemons, without ssh
 
 Variables TASUKI_* and FI_LOG_* of this shell reach all ranks, others with --export. While it runs, `tasuki
@@ -78,6 +79,18 @@ pub struct RunArgs {
         conflicts_with_all = ["resident", "dry_run"]
     )]
     pub watch_hangs: Option<Duration>,
+    /// Stop all ranks where they enter MPI, and give one prompt for their debuggers, as `tasuki debug` does
+    #[arg(long, conflicts_with_all = ["resident", "dry_run"])]
+    pub debug: bool,
+    /// With --debug: stop in this function instead, as `main`; may be repeated
+    #[arg(long, requires = "debug", value_name = "FUNCTION")]
+    pub stop_at: Vec<String>,
+    /// The name by which ranks are found that stand before their program until they have a debugger
+    #[arg(long, hide = true)]
+    pub stand: Option<String>,
+    /// What is done without a prompt.
+    #[command(flatten)]
+    pub debugger: DebugCommands,
     /// How the job gets on with others.
     #[command(flatten)]
     pub sharing: SharingArgs,

@@ -41,7 +41,7 @@ pub struct StacksArgs {
 }
 
 /// The first and the last of some ranks.
-fn span(text: &str) -> Result<(u32, u32), String> {
+pub(crate) fn span(text: &str) -> Result<(u32, u32), String> {
     let number = |text: &str| text.trim().parse().map_err(|_| format!("{text:?} is no rank; write 0,4-7"));
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let (first, last) = (number(first)?, number(last)?);

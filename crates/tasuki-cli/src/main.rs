@@ -12,6 +12,7 @@ mod check;
 mod cluster;
 mod copy;
 mod daemon;
+mod debug;
 mod demo;
 mod discover;
 mod doctor;
@@ -97,6 +98,7 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Stats(arguments) => stats::run(&arguments),
         Command::Hang(arguments) => hang::run(&arguments),
         Command::Stacks(arguments) => stacks::run(&arguments),
+        Command::Debug(arguments) => debug::run(&arguments),
         Command::Metrics(arguments) => metrics::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
@@ -121,6 +123,8 @@ fn internal(command: InternalCommand) -> Result<ExitCode, Failure> {
         InternalCommand::StatsPages => stats::pages(),
         InternalCommand::LoadAgent => top::agent(),
         InternalCommand::StacksAgent => stacks::agent(),
+        InternalCommand::DebugAgent => Ok(tasuki_debug::agent::main()),
+        InternalCommand::DebugAlone { pid } => debug::alone(pid),
         InternalCommand::DoctorFacts => doctor::local_facts(),
         InternalCommand::JobFacts { paths } => run::local_facts(&paths),
         InternalCommand::TraceParts { folder } => trace::parts(&folder),

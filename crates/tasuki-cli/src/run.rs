@@ -1,19 +1,23 @@
 //! `tasuki run` and `tasuki env`.
 
 use crate::{
-    copy, jobs,
+    copy,
+    debug::run_debugged,
+    jobs,
     lab::exit_code,
     report::{self, Before},
     trace,
     watch_hangs::HangWatch,
 };
 use std::{
+    ffi::OsString,
     path::{Path, PathBuf},
     process::ExitCode,
 };
 use tasuki_args::{EnvArgs, RunArgs, transport::choose};
 use tasuki_cluster::Cluster;
 use tasuki_control::Sharing;
+use tasuki_debug::stand;
 use tasuki_fleet::{Fleet, LabHosts, SshHosts};
 use tasuki_job::{
     Finder, JobFacts, JobRequest, KeyAdvice, Recording, RunError, check_one_network, facts, key_advice,
@@ -29,6 +33,12 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     arguments.overwrite.check_file(arguments.trace.as_deref())?;
     arguments.overwrite.check_file(arguments.report.as_deref())?;
     let program = &arguments.program;
+    if !arguments.debug && !arguments.debugger.command.is_empty() {
+        return Err(Failure::new("--command is for --debug"));
+    }
+    if arguments.debug && arguments.stand.is_none() {
+        return run_debugged(arguments);
+    }
     if arguments.resident {
         return jobs::run(arguments);
     }
@@ -42,7 +52,8 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let recorded = recording.iter().flat_map(|recording| recording.exports(&detected.mpi));
     let name = run_name()?;
     let named = (!arguments.dry_run).then(|| format!("{RUN_ID}={name}"));
-    let exports: Vec<_> = program.export.iter().cloned().chain(recorded).chain(named).collect();
+    let mut exports: Vec<_> = program.export.iter().cloned().chain(recorded).chain(named).collect();
+    let front = front(arguments, &mut exports);
     let fleet = Fleet::find(program.lab.as_deref(), arguments.cluster.as_deref())?;
     if matches!(fleet, Fleet::Local) {
         eprintln!("tasuki: all ranks run on this machine: no --cluster FILE, and no lab, was named");
@@ -50,6 +61,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let request = JobRequest {
         ranks: program.ranks,
         detected: &detected,
+        front: &front,
         transport: &transport,
         placement: program.placement(),
         exports: &exports,
@@ -101,6 +113,16 @@ fn keep(
         Some(file) => trace::write(&joined, program, file),
         None => Ok(()),
     }
+}
+
+/// The words before the program, and the variables that go with them.
+fn front(arguments: &RunArgs, exports: &mut Vec<String>) -> Vec<OsString> {
+    let Some(name) = &arguments.stand else { return Vec::new() };
+    // Ranks that a debugger has stopped do not answer the greetings of others, and have not failed.
+    if !exports.iter().any(|export| export.starts_with("TASUKI_GREETING")) {
+        exports.push("TASUKI_GREETING=0".into());
+    }
+    stand(name)
 }
 
 /// Runs a job whose program and files are sent to the hosts, and removes them afterwards.

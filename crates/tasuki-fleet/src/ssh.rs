@@ -49,14 +49,14 @@ impl SshHosts {
     }
 
     pub(crate) fn of_task(&self, host: HostId, task: &Task) -> Command {
-        match (self.target(host), task.program) {
-            (Some(target), Program::Tasuki) => {
-                let tasuki = self.tasuki.iter().map(OsStr::new);
-                over_ssh(&self.ssh, target, tasuki.chain(task.argv.iter().map(OsString::as_os_str)))
-            }
-            (Some(target), Program::Any) => over_ssh(&self.ssh, target, &task.argv),
-            (None, _) => local(task),
+        let Some(target) = self.target(host) else { return local(task) };
+        let tasuki: &[String] = if task.program == Program::Tasuki { &self.tasuki } else { &[] };
+        let argv = tasuki.iter().map(OsStr::new).chain(task.argv.iter().map(OsString::as_os_str));
+        let mut ssh = self.ssh.clone();
+        if task.on_terminal {
+            ssh.push("-t".into());
         }
+        over_ssh(&ssh, target, argv)
     }
 }
 
@@ -143,6 +143,8 @@ mod tests {
         let other = line(&hosts.of_task(HostId(1), &task));
         assert_eq!(other[..3], ["ssh", "-F", "config"]);
         assert_eq!(other[other.len() - 4..], ["sudo", "-n", "/opt/tasuki", "status"]);
+        let on_terminal = line(&hosts.of_task(HostId(1), &task.on_terminal()));
+        assert_eq!(on_terminal[3..5], ["-t", "-o"]);
         let id = Task::program(["id", "-u"]);
         assert_eq!(line(&hosts.of_task(HostId(0), &id)), ["id", "-u"]);
         assert_eq!(line(&hosts.of_task(HostId(1), &id))[14..], ["198.18.0.2", "id", "-u"]);

@@ -17,6 +17,7 @@ pub struct Task {
     pub(crate) input: Option<Input>,
     pub(crate) limit: Duration,
     pub(crate) lasting: bool,
+    pub(crate) on_terminal: bool,
 }
 
 /// The standard input of a task.
@@ -50,7 +51,7 @@ impl Task {
 
     fn new(program: Program, argv: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
         let argv = argv.into_iter().map(|argument| argument.as_ref().to_owned()).collect();
-        Self { program, argv, input: None, limit: LIMIT, lasting: false }
+        Self { program, argv, input: None, limit: LIMIT, lasting: false, on_terminal: false }
     }
 
     /// Gives the command this text as standard input.
@@ -74,5 +75,10 @@ impl Task {
     /// daemons they start.
     pub fn lasting(self) -> Self {
         Self { lasting: true, ..self }
+    }
+
+    /// Has the command get a terminal on the host, for [`crate::Fleet::command`] from a terminal.
+    pub fn on_terminal(self) -> Self {
+        Self { on_terminal: true, ..self }
     }
 }

@@ -27,6 +27,7 @@ pub use error::RunError;
 pub use facts::{check_one_network, facts, lab_facts};
 pub use finder::{Finder, own_environment};
 pub use prepare::{JobRequest, KeyAdvice, PreparedJob, add_key, job_of, key_advice, shared_paths};
+pub use random::digits as random_digits;
 pub use random::run_name;
 pub use setup::{FACTS_COMMAND, JobFacts, OTHER_FILE, Readiness, is_same_cabling, ready_cluster};
 pub use trace::{PARTS_COMMAND, Recording, TraceError, give_parts};

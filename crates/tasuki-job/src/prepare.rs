@@ -9,7 +9,9 @@ use crate::{
     transport::{passed_on, paths},
 };
 use nix::unistd::Uid;
-use std::{ffi::OsString, os::unix::process::CommandExt, path::PathBuf, process::Command};
+use std::{
+    collections::BTreeSet, ffi::OsString, os::unix::process::CommandExt, path::PathBuf, process::Command,
+};
 use tasuki_cluster::Cluster;
 use tasuki_fleet::Fleet;
 use tasuki_lab::{ExecRequest, Exit, Job as LabJob, Lab};
@@ -58,6 +60,8 @@ pub struct JobRequest<'a> {
     pub ranks: u32,
     /// The program with its arguments, and its MPI.
     pub detected: &'a Detected,
+    /// A command with which each rank runs the program: words that stand before it.
+    pub front: &'a [OsString],
     /// What carries its messages.
     pub transport: &'a Transport,
     /// The order in which hosts are filled.
@@ -112,6 +116,7 @@ impl JobRequest<'_> {
             _ => facts(fleet, self.ranks)?,
         };
         let mut job = job_of(cluster, facts, self.ranks, detected, transport, self.folder.clone());
+        job.argv.splice(..0, self.front.iter().cloned());
         job.placement = self.placement;
         job.env.extend(exports(self.exports)?);
         let has_own_key = !job.env.iter().any(|(name, _)| name == JOB_KEY);
@@ -122,12 +127,8 @@ impl JobRequest<'_> {
         share.extend(std::env::var_os("TASUKI_RAILS").map(PathBuf::from));
         let over_tasuki = matches!(transport, Transport::Tasuki(_));
         let command = job.command(&detected.mpi)?;
-        let mut hosts: Vec<String> = Vec::new();
-        for number in job.hosts_of_ranks() {
-            if !hosts.contains(&job.hosts[number].name) {
-                hosts.push(job.hosts[number].name.clone());
-            }
-        }
+        let numbers: BTreeSet<usize> = job.hosts_of_ranks().into_iter().collect();
+        let hosts = numbers.into_iter().map(|number| job.hosts[number].name.clone()).collect();
         Ok(PreparedJob { command, share, over_tasuki, answers, has_own_key, hosts, program })
     }
 }

@@ -11,7 +11,7 @@ use std::{collections::HashMap, ffi::OsStr, fs, io, process::Command, time::Dura
 use tasuki_process::{Limited, text_file};
 
 /// How long gdb may take for one process. It reads the symbols of a hundred libraries within a few seconds.
-pub(crate) const LIMIT: Duration = Duration::from_secs(30);
+pub const LIMIT: Duration = Duration::from_secs(30);
 /// Frames of a thread that are asked for; a recursion that is deeper is cut off at its outer end.
 const FRAMES_MAX: u32 = 256;
 /// Threads of a process that are asked for.
@@ -44,10 +44,7 @@ fn threads_by(program: &OsStr, limit: Duration, pid: u32) -> Result<Vec<Thread>,
     // Without the user's own start files: they may run commands, and print.
     gdb.args(["--quiet", "-nx", "-nh", "--interpreter=mi"]);
     let run = Limited::new(limit).input(input).end_with_parent().run(&mut gdb);
-    let output = run.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => "there is no gdb on this host: apt-get install gdb".to_owned(),
-        _ => format!("cannot run gdb: {error}"),
-    })?;
+    let output = run.map_err(|error| not_run(&error))?;
     if !output.is_success() {
         halted::let_go(pid);
     }
@@ -87,8 +84,16 @@ fn orders(pid: u32, threads: usize) -> String {
     orders + "-target-detach\n-gdb-exit\n"
 }
 
+/// Why gdb could not be run, and what helps.
+pub fn not_run(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no gdb on this host: apt-get install gdb".to_owned(),
+        _ => format!("cannot run gdb: {error}"),
+    }
+}
+
 /// What is said of a process that gdb cannot attach to, and what helps.
-fn refusal(said: &str) -> String {
+pub fn refusal(said: &str) -> String {
     let said = said.trim_end_matches('.');
     if !said.contains("not permitted") {
         return format!("gdb: {said}");

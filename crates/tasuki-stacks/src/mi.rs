@@ -5,6 +5,18 @@
 
 use serde_json::{Map, Value};
 
+/// A line of gdb's output, as far as it says something to us.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Record {
+    /// The answer to a command.
+    Answer(Answer),
+    /// The process has stopped or begun to run (`stopped`, `running`), or something about it has changed
+    /// (`thread-group-exited` and the like), and what belongs to it.
+    Change(String, Map<String, Value>),
+    /// Words for people: what commands print, and what gdb logs.
+    Text(String),
+}
+
 /// The answer to one command.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Answer {
@@ -23,7 +35,28 @@ pub fn answers(text: &str) -> Vec<Answer> {
 }
 
 fn answer(line: &str) -> Option<Answer> {
-    let (token, rest) = line.split_once('^')?;
+    match record(line)? {
+        Record::Answer(answer) => Some(answer),
+        _ => None,
+    }
+}
+
+/// What a line says; `None`: nothing, or it is no record.
+pub fn record(line: &str) -> Option<Record> {
+    let kind_at = line.find(|c: char| !c.is_ascii_digit())?;
+    let (token, rest) = line.split_at(kind_at);
+    match rest.as_bytes()[0] {
+        b'^' => {
+            let (class, results) = class_and_results(&rest[1..])?;
+            Some(Record::Answer(Answer { token: token.parse().ok()?, class, results }))
+        }
+        b'*' | b'=' => class_and_results(&rest[1..]).map(|(class, results)| Record::Change(class, results)),
+        b'~' | b'&' => Reader { text: rest.as_bytes(), at: 1 }.string().map(Record::Text),
+        _ => None,
+    }
+}
+
+fn class_and_results(rest: &str) -> Option<(String, Map<String, Value>)> {
     let class_ends = rest.find(',').unwrap_or(rest.len());
     let mut reader = Reader { text: rest.as_bytes(), at: class_ends };
     let mut results = Map::new();
@@ -31,7 +64,7 @@ fn answer(line: &str) -> Option<Answer> {
         let (name, value) = reader.result()?;
         results.insert(name, value);
     }
-    Some(Answer { token: token.parse().ok()?, class: rest[..class_ends].into(), results })
+    Some((rest[..class_ends].into(), results))
 }
 
 /// How deep tuples and lists may stand in each other. Answers about frames have 5.
@@ -173,6 +206,19 @@ mod tests {
         assert_eq!(found[1].results["stack"], stack);
         assert_eq!(found[2].class, "error");
         assert_eq!(found[3].results["names"], json!(["a", "b"]));
+    }
+
+    #[test]
+    fn words_and_changes_are_told_apart() {
+        let text = |text: &str| Some(Record::Text(text.into()));
+        assert_eq!(record(r##"~"#0  f (x=1)\n""##), text("#0  f (x=1)\n"));
+        assert_eq!(record(r#"&"bt\n""#), text("bt\n"));
+        let stopped = r#"*stopped,reason="exited",exit-code="01""#;
+        let Some(Record::Change(class, results)) = record(stopped) else { panic!("{stopped}") };
+        assert_eq!((class.as_str(), &results["exit-code"]), ("stopped", &json!("01")));
+        for other in ["(gdb) ", "", "12", "begun", r#"@"x""#, "~", "~x", "^done"] {
+            assert_eq!(record(other), None, "{other}");
+        }
     }
 
     #[test]

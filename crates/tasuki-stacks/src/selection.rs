@@ -15,7 +15,8 @@ pub struct Selection {
 }
 
 impl Selection {
-    pub(crate) fn has(&self, process: &ProcessSample) -> bool {
+    /// Whether a process is meant.
+    pub fn has(&self, process: &ProcessSample) -> bool {
         let is_meant = |rank| self.ranks.iter().any(|(first, last)| (*first..=*last).contains(&rank));
         let is_rank = self.ranks.is_empty() || process.page.rank.is_some_and(is_meant);
         let is_program = self.program.as_ref().is_none_or(|program| *program == process.page.program);

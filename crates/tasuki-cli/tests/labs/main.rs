@@ -5,6 +5,7 @@ mod support;
 
 mod check;
 mod check_programs;
+mod debug;
 mod dissector;
 mod hang;
 mod host_views;

@@ -17,7 +17,7 @@ use std::{
 };
 
 /// The line of a program of the launcher's tests that has this text.
-fn line_of(program: &str, wanted: &str) -> u64 {
+pub fn line_of(program: &str, wanted: &str) -> u64 {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tasuki-launch/tests/programs").join(program);
     let source = fs::read_to_string(path).expect("the program");
     let at = source.lines().position(|line| line.contains(wanted)).expect("the line");
@@ -75,7 +75,7 @@ fn ranks_are_where_their_program_says() {
 }
 
 /// `stuck.c` on two ranks of a lab once both use Tasuki; `None`: its MPI is not installed.
-fn two_stuck(test: &str, lab: &TestLab, folder: &Path) -> Option<Background> {
+pub fn two_stuck(test: &str, lab: &TestLab, folder: &Path) -> Option<Background> {
     let mpis = mpis(test);
     let mpi = mpis.iter().find(|mpi| mpi.name == "mpich-4.3")?;
     let stuck = build_for_debuggers(mpi, "stuck.c", folder);
@@ -109,7 +109,7 @@ fn what_cannot_be_looked_at_is_said_with_what_helps() {
 }
 
 /// How many processes of a lab use Tasuki.
-fn processes(lab: &TestLab) -> usize {
+pub fn processes(lab: &TestLab) -> usize {
     let pages = ok(tasuki().args(["stats", "--json", "--lab", &lab.name]));
     serde_json::from_str::<Vec<Value>>(&pages).expect("JSON").len()
 }

@@ -1,0 +1,127 @@
+//! `tasuki debug`: a debugger on any rank, where it runs.
+
+mod batch;
+mod prompt;
+mod session;
+mod start;
+mod window;
+
+use crate::stacks::look;
+use std::{
+    collections::BTreeSet,
+    io::{self, IsTerminal},
+    process::ExitCode,
+};
+use tasuki_args::{DebugArgs, DebugCommands};
+use tasuki_debug::{Ranks, State, Target};
+use tasuki_fleet::Fleet;
+use tasuki_stacks::{Group, Selection, ranks_in_words};
+use tasuki_terminal::Failure;
+
+use self::session::Session;
+pub use self::{start::run as run_debugged, window::alone};
+
+/// Runs the command.
+pub fn run(arguments: &DebugArgs) -> Result<ExitCode, Failure> {
+    let fleet = Fleet::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
+    let mut selection = Selection {
+        job: arguments.job.clone(),
+        program: arguments.program.clone(),
+        ranks: arguments.ranks.clone(),
+    };
+    if arguments.waiting {
+        selection.ranks = waiting(&fleet, &selection)?;
+    }
+    let mut ranks = Ranks::new(&fleet);
+    let mut problems = ranks.find(&Target::Selection { selection, stopped: arguments.stopped });
+    problems.extend(set_apart(&mut ranks));
+    if ranks.members.is_empty() {
+        problems.iter().for_each(|problem| eprintln!("tasuki: {problem}"));
+        let place = fleet.title();
+        return Err(Failure::new(format!(
+            "there is no such process on {place}; `tasuki stats` lists those that use Tasuki"
+        )));
+    }
+    is_one_job(&ranks)?;
+    problems.iter().for_each(|problem| eprintln!("tasuki: {problem}"));
+    let is_asked = arguments.commands.command.is_empty() && io::stdin().is_terminal();
+    if arguments.tmux {
+        return window::tmux(arguments, &ranks);
+    }
+    if ranks.members.len() == 1 && is_asked {
+        return window::one(&fleet, &ranks.members[0]);
+    }
+    let mut session = Session::new(ranks)?;
+    let lost = session.attach();
+    lost.iter().for_each(|problem| eprintln!("tasuki: {problem}"));
+    let is_complete = problems.is_empty() && lost.is_empty();
+    let ended = talk(&mut session, &arguments.commands);
+    session.end();
+    Ok(if ended? && is_complete { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Gives the commands of the command line, or those that are typed. Returns whether it was not interrupted.
+fn talk(session: &mut Session, commands: &DebugCommands) -> Result<bool, Failure> {
+    if session.is_over() {
+        return Ok(false);
+    }
+    match commands.command.is_empty() {
+        true => prompt::run(session).map(|()| true),
+        false => batch::run(session, commands),
+    }
+}
+
+/// The ranks that are in a function of MPI.
+fn waiting(fleet: &Fleet, selection: &Selection) -> Result<Vec<(u32, u32)>, Failure> {
+    let stacks = look(fleet, selection);
+    stacks.problems.iter().for_each(|problem| eprintln!("tasuki: {problem}"));
+    let groups = Group::of(&stacks.processes).into_iter().filter(|group| group.place.call.is_some());
+    let ranks: BTreeSet<u32> = groups.flat_map(|group| group.ranks).collect();
+    if ranks.is_empty() {
+        return Err(Failure::new(format!("no such rank on {} is in a function of MPI", fleet.title())));
+    }
+    Ok(ranks.into_iter().map(|rank| (rank, rank)).collect())
+}
+
+/// Takes those out that no debugger can have, and says why.
+fn set_apart(ranks: &mut Ranks) -> Vec<String> {
+    let mut problems = Vec::new();
+    ranks.members.retain(|member| {
+        let problem = &member.debuggee.problem;
+        let of = |why| format!("{}: process {}: {why}", member.host_name, member.debuggee.pid);
+        problems.extend(problem.iter().map(of));
+        problem.is_none()
+    });
+    problems
+}
+
+/// Takes those out whose debuggers are gone, and says why.
+fn set_lost_apart(ranks: &mut Ranks) -> Vec<String> {
+    for member in &mut ranks.members {
+        if let State::Gone(why) = &member.state {
+            member.debuggee.problem = Some(why.clone());
+        }
+    }
+    set_apart(ranks)
+}
+
+/// Refuses processes of several jobs, whose ranks could not be told apart.
+fn is_one_job(ranks: &Ranks) -> Result<(), Failure> {
+    let mut known = BTreeSet::new();
+    let own = |member: &tasuki_debug::Member| member.debuggee.rank;
+    let twice: BTreeSet<u32> =
+        ranks.members.iter().filter_map(own).filter(|rank| !known.insert(*rank)).collect();
+    if twice.is_empty() {
+        return Ok(());
+    }
+    let twice: Vec<u32> = twice.into_iter().collect();
+    let name = |member: &tasuki_debug::Member| match &member.debuggee.job {
+        Some(job) => format!("job {job}"),
+        None => format!("--program {}", member.debuggee.program),
+    };
+    let names: BTreeSet<String> = ranks.members.iter().map(name).collect();
+    let names: Vec<String> = names.into_iter().collect();
+    let words = ranks_in_words(&twice);
+    let names = names.join(" or ");
+    Err(Failure::new(format!("several processes are rank {words}: say which job is meant, {names}")))
+}
