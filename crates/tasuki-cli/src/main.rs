@@ -12,6 +12,7 @@ mod check;
 mod cluster;
 mod copy;
 mod daemon;
+mod dashboard;
 mod demo;
 mod discover;
 mod doctor;
@@ -97,6 +98,7 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Stacks(arguments) => stacks::run(&arguments),
         Command::Metrics(arguments) => metrics::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
+        Command::Dashboard(arguments) => dashboard::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Info(arguments) => info::run(&arguments),
         Command::Broker(arguments) => broker::run(&arguments),

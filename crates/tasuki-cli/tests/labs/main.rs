@@ -5,6 +5,8 @@ mod support;
 
 mod check;
 mod check_programs;
+mod dashboard;
+mod dashboard_page;
 mod dissector;
 mod hang;
 mod host_views;
