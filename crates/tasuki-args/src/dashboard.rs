@@ -31,6 +31,10 @@ pub struct DashboardArgs {
     /// A file with the token, which only its owner may read; none: one is drawn
     #[arg(long)]
     pub token_file: Option<PathBuf>,
+    /// Show the findings of this file too, which is what `tasuki check --json` prints; it is read anew when it
+    /// changes
+    #[arg(long, value_name = "FILE.json")]
+    pub findings: Option<PathBuf>,
     /// Print JSON: the address to open, as {"url": "..."}
     #[arg(long)]
     pub json: bool,

@@ -20,7 +20,11 @@ struct Opened {
 pub fn run(arguments: &DashboardArgs) -> Result<ExitCode, Failure> {
     let fleet = Fleet::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
     let title = fleet.title();
-    let options = Options { listen: arguments.listen, token_file: arguments.token_file.clone() };
+    let options = Options {
+        listen: arguments.listen,
+        token_file: arguments.token_file.clone(),
+        findings: arguments.findings.clone(),
+    };
     let dashboard = Dashboard::open(fleet, &options)?;
     if arguments.json {
         print_json_line(&Opened { url: dashboard.url() })?;

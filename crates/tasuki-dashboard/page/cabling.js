@@ -1,9 +1,10 @@
 // The cabling as a picture: a cable's halves are as thick and as coloured as what the end next to them sends.
 
 /** Steps of load: up to this share of the line, and what the legend says. */
-const STEPS = [[0.01, "idle"], [0.25, "to 25 %"], [0.5, "to 50 %"], [0.8, "to 80 %"], [Infinity, "over 80 %"]];
+const STEPS = [[0.01, "idle"], [0.25, "to 25 %"], [0.5, "to 50 %"], [0.8, "to 80 %"],
+  [Infinity, "over 80 %"]];
 const stepOf = share => STEPS.findIndex(([most]) => share <= most);
-/** Width of a line in units of the picture: an idle cable is thin, a full one as wide as half a host is high. */
+/** Width of a line in units of the picture: an idle cable is thin, a full one half as wide as a host is high. */
 const widthOf = share => (1.4 + 8.6 * Math.sqrt(Math.min(Math.max(share, 0), 1))).toFixed(1);
 
 class Cabling {
@@ -23,7 +24,8 @@ class Cabling {
   }
 
   draw({view, nodes, cables}) {
-    const svg = make("svg", {class: cables.length > 60 ? null : "few", viewBox: view.join(" "), role: "group", "aria-label": "Cabling with its load"});
+    const svg = make("svg", {class: cables.length > 60 ? null : "few", viewBox: view.join(" "),
+      role: "group", "aria-label": "Cabling with its load"});
     // Lines that are thin in a large picture could not be seen.
     this.scale = Math.max(1, view[2] / 1100);
     this.layout.cables.forEach((cable, number) => {
@@ -34,8 +36,9 @@ class Cabling {
       this.listen(drawn.group, drawn.name);
     });
     const names = [...this.layout.hosts, ...this.layout.switches];
+    const size = Math.min(this.scale * 1.25, roomFor(nodes));
     names.forEach((name, node) => {
-      const part = drawPart(name, node < this.layout.hosts.length, nodes[node], this.scale);
+      const part = drawPart(name, node < this.layout.hosts.length, nodes[node], size);
       svg.append(part.group);
       this.parts.set(name, part);
       this.listen(part.group, name);
@@ -74,7 +77,8 @@ class Cabling {
       || cable.ends.some(end => hostOf(end) === name);
     for (const cable of this.cables) {
       if (touches(cable)) cable.ends.forEach(end => near.add(hostOf(end)));
-      cable.group.classList.toggle("chosen", name !== "" && (cable.name === name || cable.ends.includes(name)));
+      const isIt = cable.name === name || cable.ends.includes(name);
+      cable.group.classList.toggle("chosen", isIt && name !== "");
       cable.group.classList.toggle("dim", name !== "" && !touches(cable));
     }
     for (const [own, part] of this.parts) {
@@ -103,9 +107,9 @@ function halves(a, control, b) {
   const middle = (p, q) => [(p[0] + q[0]) / 2, (p[1] + q[1]) / 2];
   const [one, two] = [middle(a, control), middle(control, b)];
   const centre = middle(one, two);
-  const path = (from, by) => `M${from.join(" ")}Q${by.map(n => n.toFixed(1)).join(" ")} ` +
-    centre.map(n => n.toFixed(1)).join(" ");
-  return {paths: [path(a, one), path(b, two)], centre, whole: `M${a.join(" ")}Q${control.join(" ")} ${b.join(" ")}`};
+  const at = point => point.map(n => n.toFixed(1)).join(" ");
+  const curve = (from, by, to) => `M${at(from)}Q${at(by)} ${at(to)}`;
+  return {paths: [curve(a, one, centre), curve(b, two, centre)], centre, whole: curve(a, control, b)};
 }
 
 class Cable {
@@ -116,8 +120,9 @@ class Cable {
     this.name = ends.join(" - ");
     this.halves = paths.map(d => make("path", {class: "half l0", d, "stroke-width": 1.4 * scale}));
     this.title = make("title");
-    this.cross = make("text", {class: "mark", x: centre[0], y: centre[1], "text-anchor": "middle", dy: ".35em",
-      "font-size": 10 * scale, visibility: "hidden"}, "✖");
+    this.cross = make("g", {class: "mark", visibility: "hidden", "aria-hidden": "true",
+      transform: `translate(${centre.map(n => n.toFixed(1)).join(" ")}) scale(${scale.toFixed(2)})`},
+      make("circle", {r: 8}), make("path", {d: "M-3 -3L3 3M3 -3L-3 3"}));
     this.group = make("g", {class: "cable unknown", tabindex: "-1", role: "button", "data-cable": this.name},
       make("path", {class: "hit", d: whole}), ...this.halves, this.cross, this.title);
   }
@@ -147,7 +152,18 @@ class Cable {
   }
 }
 
-function drawPart(name, isHost, [x, y], scale) {
+/** How much larger parts may be drawn, so that between any two of them there is a third of a part to see. */
+function roomFor(nodes) {
+  let room = 3;
+  nodes.forEach(([x, y], at) => {
+    for (const [u, v] of nodes.slice(at + 1)) {
+      room = Math.min(room, Math.max(Math.abs(x - u) / 52, Math.abs(y - v) / 32));
+    }
+  });
+  return Math.max(room, 1);
+}
+
+function drawPart(name, isHost, [x, y], size) {
   const short = name.length > 11 ? name.slice(0, 10) + "…" : name;
   const wide = 16 + 7 * Math.max(short.length, 3);
   const box = make("rect", {class: "box", x: -wide / 2, y: -12, width: wide, height: 24, rx: isHost ? 4 : 12});
@@ -156,7 +172,7 @@ function drawPart(name, isHost, [x, y], scale) {
   const group = make("g", {
     class: `part ${isHost ? "host" : "switch"}`, tabindex: "-1", role: "button", "data-part": name,
     "aria-label": `${isHost ? "host" : "switch"} ${name}`,
-    transform: `translate(${x} ${y}) scale(${Math.min(scale, 1.25).toFixed(3)})`,
+    transform: `translate(${x} ${y}) scale(${size.toFixed(3)})`,
   }, title, box, meter, make("text", {dy: isHost ? ".15em" : ".35em"}, short));
   return {group, meter, title, isHost, room: wide - 8};
 }
@@ -179,6 +195,9 @@ function legend() {
     make("svg", {viewBox: "0 0 26 12", "aria-hidden": "true"},
       make("line", {class: name, x1: 1, y1: 6, x2: 25, y2: 6, "stroke-width": width})), text);
   const shares = [0, 0.13, 0.37, 0.65, 1];
+  const wrong = make("span", {}, make("svg", {viewBox: "-8 -8 16 16", "aria-hidden": "true"},
+    make("g", {class: "mark", transform: "scale(.85)"}, make("circle", {r: 8}),
+      make("path", {d: "M-3 -3L3 3M3 -3L-3 3"}))), "a problem");
   const steps = STEPS.map(([, text], at) => sample(`l${at}`, widthOf(shares[at]), text));
-  byId("legend").replaceChildren(...steps, sample("dead", 2, "no signal ✖"), sample("unknown", 2, "not known"));
+  byId("legend").replaceChildren(...steps, sample("dead", 2, "no signal"), wrong, sample("unknown", 2, "not known"));
 }

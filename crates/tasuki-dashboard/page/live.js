@@ -98,7 +98,8 @@ class Page {
 
   problems(problems) {
     const bad = problems.filter(problem => problem.severity === "bad").length;
-    tell(byId("problems-count"), problems.length ? `${bad} wrong, ${problems.length - bad} worth a look` : "");
+    const doubtful = problems.length - bad;
+    tell(byId("problems-count"), problems.length ? `${bad} wrong, ${doubtful} worth a look` : "");
     const text = JSON.stringify(problems);
     if (text === this.shownProblems) return;
     this.shownProblems = text;

@@ -13,6 +13,7 @@ const lineShare = nic => nic.bits_per_second
 const memoryShare = host => host.memory_bytes ? host.memory_used_bytes / host.memory_bytes : null;
 const badIf = is => row => is(row) ? "bad" : "";
 const doubtIf = is => row => is(row) ? "doubt" : "";
+const damage = nic => nic.errors > 0 ? "bad" : nic.errors_total > 0 ? "doubt" : "";
 const named = (title, value, name) => ({...column(title, value), name});
 
 const TABLES = {
@@ -40,7 +41,7 @@ const TABLES = {
     column("sent", nic => nic.sent, rate),
     column("received", nic => nic.received, rate),
     column("frames/s", nic => nic.sent_frames + nic.received_frames, events),
-    column("damaged", nic => nic.errors_total, null, nic => nic.errors > 0 ? "bad" : nic.errors_total > 0 ? "doubt" : ""),
+    column("damaged", nic => nic.errors_total, null, damage),
     column("dropped", nic => nic.dropped_total, null, doubtIf(nic => nic.dropped > 0)),
     column("lost/s", nic => nic.lost, events, doubtIf(nic => nic.lost > 0)),
     column("resent", nic => nic.resent, rate),
@@ -172,7 +173,7 @@ class Tables {
     let note = "";
     if (this.load && !this.list().length) note = none;
     else if (!all.length) note = "no row has this text";
-    else if (all.length > rows.length) note = `${rows.length} of ${all.length} rows; the filter finds the others`;
+    else if (all.length > rows.length) note = `${rows.length} of ${all.length} rows; filter for the others`;
     tell(byId("table-note"), note);
   }
 }
@@ -188,7 +189,7 @@ class Row {
     this.columns = columns;
     this.cells = columns.map((column, at) => {
       const text = column.name ? make("button", {type: "button", class: "link"}) : make("span");
-      const meter = column.isShare ? make("meter", {min: 0, max: 1, "aria-hidden": "true"}) : null;
+      const meter = column.isShare ? make("meter", {min: 0, max: 1, high: FULL, "aria-hidden": "true"}) : null;
       const cell = make("td", {class: at === 0 ? "left" : null}, text, ...(meter ? [meter] : []));
       if (column.name) text.addEventListener("click", () => choose(column.name(this.row)));
       return {cell, text, meter};

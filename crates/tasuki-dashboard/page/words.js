@@ -3,9 +3,11 @@
 const SVG = "http://www.w3.org/2000/svg";
 const byId = id => document.getElementById(id);
 
+const DRAWN = ["svg", "g", "path", "rect", "text", "line", "title", "circle"];
+
 /** An element with attributes and children; texts become texts. */
 function make(name, attributes = {}, ...children) {
-  const isDrawn = ["svg", "g", "path", "rect", "text", "line", "title", "circle"].includes(name);
+  const isDrawn = DRAWN.includes(name);
   const element = isDrawn ? document.createElementNS(SVG, name) : document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (value !== null && value !== undefined) element.setAttribute(key, value);
@@ -40,8 +42,17 @@ function scaled(value, unit) {
 const bytes = value => value === null ? "–" : scaled(value, "B");
 const rate = value => value === null ? "–" : scaled(value, "B/s");
 const bits = value => value === null ? "–" : scaled(value, "bit/s");
-const percent = value => value === null ? "–" : (100 * value).toFixed(value < 0.0995 && value > 0 ? 1 : 0) + " %";
-const events = value => value === null ? "–" : value > 0 && value < 9.95 ? value.toFixed(1) : scaled(value, "");
+
+function percent(value) {
+  if (value === null) return "–";
+  return (100 * value).toFixed(value > 0 && value < 0.0995 ? 1 : 0) + " %";
+}
+
+/** Events per second, or how many there were. */
+function events(value) {
+  if (value === null) return "–";
+  return value > 0 && value < 9.95 ? value.toFixed(1) : scaled(value, "");
+}
 
 /** How long ago. */
 function ago(seconds) {

@@ -2,6 +2,7 @@
 //! history.
 
 use crate::{
+    findings::Findings,
     history::{History, Span},
     problems::{Memory, Problem},
     subjects::{Subjects, Told},
@@ -59,18 +60,24 @@ impl Collector {
     }
 
     /// Looks at hosts until the process ends.
-    pub fn run(&self, fleet: Fleet) {
+    pub fn run(&self, fleet: Fleet, mut findings: Option<Findings>) {
         let mut watcher = Watcher::start(fleet, INTERVAL);
         let mut memory = Memory::default();
         for second in 0.. {
             let due = OFFSET + INTERVAL * second;
             thread::sleep(due.saturating_sub(self.began.elapsed()));
             let load = watcher.load();
-            self.take(watcher.fleet(), &mut memory, &load, self.began.elapsed().as_secs());
+            let second = self.began.elapsed().as_secs();
+            self.keep(watcher.fleet(), &load, second);
+            let mut problems = memory.look(&load, second);
+            problems.extend(findings.iter_mut().flat_map(Findings::now));
+            problems.sort();
+            self.tell(&load, second, &problems);
         }
     }
 
-    fn take(&self, fleet: &Fleet, memory: &mut Memory, load: &Load, second: u64) {
+    /// Adds the figures of a second to the history.
+    fn keep(&self, fleet: &Fleet, load: &Load, second: u64) {
         let mut kept = self.kept();
         if kept.is_none() && (fleet.cluster().is_some() || !load.hosts.is_empty()) {
             let subjects = match fleet.cluster() {
@@ -82,11 +89,12 @@ impl Collector {
         if let Some(Kept { subjects, history }) = kept.as_mut() {
             history.record(second, &subjects.row(load));
         }
-        drop(kept);
-        let problems = memory.look(load, second);
-        let event = serde_json::to_string(&Event { second, load, problems: &problems });
+    }
+
+    /// Tells those who have the page open.
+    fn tell(&self, load: &Load, second: u64, problems: &[Problem]) {
         // Structures of texts and numbers have a text.
-        if let Ok(text) = event {
+        if let Ok(text) = serde_json::to_string(&Event { second, load, problems }) {
             self.feed.publish(text);
         }
     }
@@ -106,12 +114,12 @@ mod tests {
     use tasuki_load::HostLoad;
 
     #[test]
-    fn a_look_is_in_the_history_and_goes_to_those_who_have_the_page_open() {
+    fn a_look_is_in_the_history() {
         let collector = Collector::new();
         assert!(collector.told("", Span::Hour).is_none(), "nothing is known yet");
         let host = HostLoad { host: "n1".into(), busy: 0.5, ..HostLoad::default() };
         let load = Load { hosts: vec![host], ..Load::default() };
-        collector.take(&Fleet::Local, &mut Memory::default(), &load, 0);
+        collector.keep(&Fleet::Local, &load, 0);
         let told = serde_json::to_value(collector.told("n1", Span::Hour)).expect("JSON");
         assert_eq!(told["series"][0]["mean"], serde_json::json!([0.5]));
         assert!(collector.told("n2", Span::Hour).is_none());

@@ -9,6 +9,7 @@
 mod access;
 mod collector;
 mod error;
+mod findings;
 mod history;
 mod layout;
 mod problems;
@@ -19,6 +20,7 @@ pub use error::DashboardError;
 
 use access::{Access, Token};
 use collector::Collector;
+use findings::Findings;
 use history::History;
 use layout::Layout;
 use site::Site;
@@ -38,6 +40,8 @@ pub struct Options {
     pub listen: SocketAddr,
     /// A file with the token; `None`: one is drawn.
     pub token_file: Option<PathBuf>,
+    /// What `tasuki check --json` has printed, whose findings are shown; it may change, or come later.
+    pub findings: Option<PathBuf>,
 }
 
 /// A dashboard that listens.
@@ -47,6 +51,7 @@ pub struct Dashboard {
     listener: TcpListener,
     address: SocketAddr,
     has_token_file: bool,
+    findings: Option<Findings>,
     site: Site,
 }
 
@@ -71,7 +76,8 @@ impl Dashboard {
         let layout = serde_json::to_string(&Layout::of(&fleet)).unwrap_or_default();
         let access = Access { token, host_name: is_for_others.then(host_name) };
         let site = Site { access, layout, collector: Collector::new() };
-        Ok(Self { fleet, listener, address, has_token_file: options.token_file.is_some(), site })
+        let findings = options.findings.as_deref().map(Findings::of);
+        Ok(Self { fleet, listener, address, has_token_file: options.token_file.is_some(), findings, site })
     }
 
     /// The address that it listens at.
@@ -96,8 +102,9 @@ impl Dashboard {
     /// If no thread can be started, or nothing can be accepted any more.
     pub fn serve(self) -> Result<(), DashboardError> {
         let site = Arc::new(self.site);
-        let (looks, fleet) = (Arc::clone(&site), self.fleet);
-        let started = thread::Builder::new().name("looks".into()).spawn(move || looks.collector.run(fleet));
+        let (looks, fleet, findings) = (Arc::clone(&site), self.fleet, self.findings);
+        let started =
+            thread::Builder::new().name("looks".into()).spawn(move || looks.collector.run(fleet, findings));
         started.map_err(DashboardError::Thread)?;
         let failed = |error| DashboardError::Listen { address: self.address, error };
         tasuki_http::serve(&self.listener, |request| site.answer(request)).map_err(failed)
@@ -112,7 +119,7 @@ mod tests {
     fn an_address_that_others_reach_needs_a_token_and_the_printed_address_has_only_a_drawn_one() {
         let open = |listen: &str, token_file: Option<PathBuf>| {
             let listen = listen.parse().expect("an address");
-            Dashboard::open(Fleet::Local, &Options { listen, token_file })
+            Dashboard::open(Fleet::Local, &Options { listen, token_file, findings: None })
         };
         for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"] {
             let refused = open(address, None).err().map(|error| error.to_string()).unwrap_or_default();

@@ -8,6 +8,8 @@ use tasuki_load::{Load, NicLoad};
 const REMEMBERED: u64 = 3600;
 /// A host that has not answered for so long at the beginning is told of, seconds.
 const FIRST_ANSWER: u64 = 5;
+/// Frames without room that are told of: a few are lost whenever a cable is cut.
+const DROPPED: u64 = 10;
 /// Packets per second that ranks hold to be lost: fewer are usual when queues are full.
 const LOST: f64 = 10.0;
 /// From this temperature on, processors of most kinds slow down.
@@ -38,11 +40,11 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    fn bad(part: impl Into<String>, says: String, advice: &str) -> Self {
+    pub fn bad(part: impl Into<String>, says: String, advice: &str) -> Self {
         Self { severity: Severity::Bad, part: part.into(), says, advice: advice.into() }
     }
 
-    fn doubtful(part: impl Into<String>, says: String, advice: &str) -> Self {
+    pub fn doubtful(part: impl Into<String>, says: String, advice: &str) -> Self {
         Self { severity: Severity::Doubtful, ..Self::bad(part, says, advice) }
     }
 }
@@ -85,6 +87,7 @@ impl Memory {
             self.counted(nic, second, &mut problems);
         }
         problems.extend(ranks(load));
+        problems.extend(watched(load));
         let unread = load.problems.iter().map(|says| {
             let (host, why) = says.split_once(": ").unwrap_or(("", says));
             Problem::doubtful(host, why.into(), "tasuki top --once says so too")
@@ -101,14 +104,17 @@ impl Memory {
             self.counters.entry((part.clone(), what)).or_insert_with(fresh).growth(now, second)
         };
         let told = |count: u64, what: &str, ago: u64| {
-            format!("{count} {what} since it is watched, the last {}", when(ago))
+            let frames = if count == 1 { "frame" } else { "frames" };
+            format!("{count} {frames} {what} since it is watched, the last {}", when(ago))
         };
         if let Some((count, ago)) = growth("damaged", nic.errors_total) {
             let advice = "the cable, or the port at its other end: tasuki check";
-            problems.push(Problem::bad(&*part, told(count, "damaged frames", ago), advice));
+            problems.push(Problem::bad(&*part, told(count, "damaged", ago), advice));
         }
-        if let Some((count, ago)) = growth("dropped", nic.dropped_total) {
-            let says = told(count, "frames without room", ago);
+        if let Some((count, ago)) =
+            growth("dropped", nic.dropped_total).filter(|(count, _)| *count >= DROPPED)
+        {
+            let says = told(count, "dropped for want of room", ago);
             problems.push(Problem::doubtful(&*part, says, "a receiver that is too slow: tasuki check"));
         }
         if nic.lost > LOST {
@@ -168,6 +174,23 @@ fn dead_cables(load: &Load) -> Vec<Problem> {
     dead.into_iter().map(problem).collect()
 }
 
+/// What `tasuki watch` says: rails by which nothing comes although there may be a signal, and who is led
+/// around them.
+fn watched(load: &Load) -> Vec<Problem> {
+    let rails: BTreeSet<&String> = load.watched.iter().flat_map(|watched| &watched.says.dead).collect();
+    let dead = rails.into_iter().map(|rail| {
+        let says = "tasuki watch hears nothing over it".into();
+        Problem::bad(&**rail, says, "pairs of hosts are led around it until it heals; tasuki check says why")
+    });
+    let detours = load.watched.iter().flat_map(|watched| {
+        watched.says.detours.iter().map(|(to, by)| {
+            let says = format!("reaches {to} by {}", by.join(" and "));
+            Problem::doubtful(&*watched.host, says, "tasuki watch leads it around a dead cable")
+        })
+    });
+    dead.chain(detours).collect()
+}
+
 fn ranks(load: &Load) -> Vec<Problem> {
     let dead = load.ranks.iter().filter(|rank| rank.dead_peers > 0).map(|rank| {
         let name = rank.rank.map_or_else(|| format!("process {}", rank.pid), |rank| format!("rank {rank}"));
@@ -181,7 +204,7 @@ fn ranks(load: &Load) -> Vec<Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tasuki_load::{HostLoad, Lost};
+    use tasuki_load::{HostLoad, Lost, WatchSample, Watched};
 
     fn nic(host: &str, to: &str, up: bool) -> NicLoad {
         let to = (!to.is_empty()).then(|| to.to_owned());
@@ -214,10 +237,30 @@ mod tests {
             memory.look(&load, second).into_iter().map(|problem| problem.says).collect::<Vec<_>>()
         };
         assert_eq!(look(0, 70), [""; 0], "it was there before");
-        assert_eq!(look(10, 73), ["3 damaged frames since it is watched, the last now"]);
-        assert_eq!(look(310, 73), ["3 damaged frames since it is watched, the last 5 min ago"]);
+        assert_eq!(look(10, 73), ["3 frames damaged since it is watched, the last now"]);
+        assert_eq!(look(310, 73), ["3 frames damaged since it is watched, the last 5 min ago"]);
         assert_eq!(look(10 + 3601, 73), [""; 0]);
-        assert_eq!(look(3700, 2), ["2 damaged frames since it is watched, the last now"], "it began anew");
+        assert_eq!(look(3700, 2), ["2 frames damaged since it is watched, the last now"], "it began anew");
+    }
+
+    #[test]
+    fn what_watches_say_is_told_once_for_a_rail_and_for_every_host_that_is_led_around() {
+        let watched = |host: &str, to: &str| Watched {
+            host: host.into(),
+            says: WatchSample {
+                dead: vec!["n1:eth1 - n2:eth1".into()],
+                detours: vec![(to.into(), vec!["n3".into()])],
+            },
+        };
+        let load = Load { watched: vec![watched("n2", "n1"), watched("n1", "n2")], ..Load::default() };
+        assert_eq!(
+            told(&Memory::default().look(&load, 0)),
+            [
+                ("n1:eth1 - n2:eth1", "tasuki watch hears nothing over it"),
+                ("n1", "reaches n2 by n3"),
+                ("n2", "reaches n1 by n3")
+            ]
+        );
     }
 
     #[test]

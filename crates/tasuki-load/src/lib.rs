@@ -22,11 +22,11 @@ mod watcher;
 pub use agent::AGENT_COMMAND;
 pub use hosts::HostLoad;
 pub use jobs::JobLoad;
-pub use load::{Load, Lost};
+pub use load::{Load, Lost, Watched};
 pub use nics::NicLoad;
 pub use processes::local as processes;
 pub use ranks::RankLoad;
-pub use sample::{HostSample, Memory, NicSample, ProcessSample, Processors};
+pub use sample::{HostSample, Memory, NicSample, ProcessSample, Processors, WatchSample};
 pub use sampler::Sampler;
 pub use watcher::Watcher;
 

@@ -1,6 +1,6 @@
 //! `tasuki dashboard`: what it says to whom, beside the kernel's own figures.
 
-use crate::support::{Background, TestLab, background, eventually, skip_without_root, tasuki, text};
+use crate::support::{Background, TestLab, background, eventually, ok, skip_without_root, tasuki, text};
 use serde_json::Value;
 use std::{
     fs,
@@ -93,7 +93,10 @@ fn live_figures_and_history_are_the_kernels_and_a_cut_cable_is_a_problem() {
         return;
     }
     let lab = TestLab::up("dash", &["--shape", "full:3", "--rate", "100M"]);
-    let served = Served::of(&lab, &["--listen", "127.0.0.1:0"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = folder.path().join("check.json");
+    let findings = report.display().to_string();
+    let served = Served::of(&lab, &["--listen", "127.0.0.1:0", "--findings", &findings]);
     let _load = load(&lab);
     // 50 Mbit/s are 6.25 MB/s, and a little more with headers.
     let loaded = served.until("n1 to send half a line to n2", |event| sent(event, "n1", "eth1") > 5e6);
@@ -111,6 +114,38 @@ fn live_figures_and_history_are_the_kernels_and_a_cut_cable_is_a_problem() {
     let is_cut = |event: &Value| event["problems"][0]["part"] == "n1:eth2 - n3:eth1";
     let cut = served.until("the cut cable to be a problem", is_cut);
     assert_eq!(cut["problems"][0]["severity"], "bad");
+    // What a check of the same lab finds is told beside it, once its report is there.
+    let check = tasuki().args(["check", "--lab", &lab.name, "--stages", "1", "--json"]).output().expect("runs");
+    fs::write(&report, &check.stdout).expect("writes");
+    served.until("the check's finding", |event| {
+        let problems = event["problems"].as_array().cloned().unwrap_or_default();
+        problems.iter().any(|problem| {
+            problem["part"] == "n1:eth2 - n3:eth1"
+                && problem["advice"].as_str().is_some_and(|advice| advice.starts_with("tasuki check, "))
+        })
+    });
+}
+
+#[test]
+fn detours_of_watches_are_told() {
+    let test = "detours_of_watches_are_told";
+    if skip_without_root(test) {
+        return;
+    }
+    let lab = TestLab::up("dashwatch", &["--shape", "full:3", "--bare"]);
+    ok(tasuki().args(["apply", "--lab", &lab.name]));
+    let served = Served::of(&lab, &["--listen", "127.0.0.1:0"]);
+    let has = |event: &Value, part: &str, says: &str| {
+        let problems = event["problems"].as_array().cloned().unwrap_or_default();
+        problems.iter().any(|problem| problem["part"] == part && problem["says"] == says)
+    };
+    // A cable that has a signal and carries nothing: only the watch can know.
+    lab.fault("loss", &["n1-n2", "100%"]);
+    served.until("the detour", |event| {
+        has(event, "n1", "reaches n2 by n3")
+            && has(event, "n1:eth1 - n2:eth1", "tasuki watch hears nothing over it")
+            && !has(event, "n1:eth1 - n2:eth1", "no signal at n1:eth1 and n2:eth1")
+    });
 }
 
 #[test]
@@ -134,7 +169,7 @@ fn nothing_is_said_to_those_without_the_token_or_by_another_name() {
     assert_eq!(status("POST /data/layout", &served.allowed()), "405");
     assert_eq!(status("GET /../../etc/passwd", &served.allowed()), "404");
     let page = served.ask("GET /", &own);
-    assert!(page.starts_with("HTTP/1.1 200") && !page.contains(&served.token) && !page.contains("n1:eth1"));
+    assert!(page.starts_with("HTTP/1.1 200") && !page.contains(&served.token) && !page.contains(&lab.name));
     drop(silent);
     assert!(matches!(served.process.0.try_wait(), Ok(None)), "it still serves");
     // Nobody finds the token in its arguments or its environment.

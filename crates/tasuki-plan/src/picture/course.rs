@@ -14,21 +14,24 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// Around parts at these points.
-    pub fn around(points: &[Point]) -> Self {
-        let edge = |pick: fn(&Point) -> f64, fold: fn(f64, f64) -> f64, start: f64| {
-            points.iter().map(pick).fold(start, fold)
-        };
-        let (left, right) = (edge(|p| p.x, f64::min, f64::MAX), edge(|p| p.x, f64::max, f64::MIN));
-        let (top, bottom) = (edge(|p| p.y, f64::min, f64::MAX), edge(|p| p.y, f64::max, f64::MIN));
-        // The margin has room for cables that are bent around parts.
-        let margin = 0.7 * STEP.0;
-        Self {
-            x: left - margin,
-            y: top - margin,
-            width: right - left + 2.0 * margin,
-            height: bottom - top + 2.0 * margin,
+    /// Around the parts of a network at these points and the cables between them, with [`middles`].
+    pub fn around(net: &Network, points: &[Point], middles: &[Point]) -> Self {
+        // The margins have room for parts, and for lines that are bent around them.
+        let (of_part, of_line) = (0.7 * STEP.0, 0.15 * STEP.0);
+        let parts = points.iter().map(|&point| (point, of_part));
+        let lines = net.links().iter().zip(middles).map(|(link, middle)| {
+            let [a, b] = link.ends.map(|(node, _)| points[node.ix()]);
+            // Half way along its curve, which is where it is farthest out.
+            let centre =
+                Point { x: (a.x + 2.0 * middle.x + b.x) / 4.0, y: (a.y + 2.0 * middle.y + b.y) / 4.0 };
+            (centre, of_line)
+        });
+        let (mut least, mut most) = ((f64::MAX, f64::MAX), (f64::MIN, f64::MIN));
+        for (point, margin) in parts.chain(lines) {
+            least = (least.0.min(point.x - margin), least.1.min(point.y - margin));
+            most = (most.0.max(point.x + margin), most.1.max(point.y + margin));
         }
+        Self { x: least.0, y: least.1, width: most.0 - least.0, height: most.1 - least.1 }
     }
 }
 

@@ -25,11 +25,12 @@ impl Sketch {
         let points = layout(net);
         let tenths = |value: f64| (value * 10.0).round() / 10.0;
         let place = |point: &Point| [tenths(point.x), tenths(point.y)];
-        let Frame { x, y, width, height } = Frame::around(&points);
+        let middles = middles(net, &points);
+        let Frame { x, y, width, height } = Frame::around(net, &points, &middles);
         Self {
             view: [x, y, width, height].map(tenths),
             nodes: points.iter().map(place).collect(),
-            cables: middles(net, &points).iter().map(place).collect(),
+            cables: middles.iter().map(place).collect(),
         }
     }
 }

@@ -63,7 +63,8 @@ impl Drawing<'_> {
 pub(super) fn svg(drawing: &Drawing<'_>) -> String {
     let net = drawing.net;
     let points = layout(net);
-    let Frame { x, y, width, height } = Frame::around(&points);
+    let middles = middles(net, &points);
+    let Frame { x, y, width, height } = Frame::around(net, &points, &middles);
     let height = height + FOOT;
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"{x:.0} {y:.0} {width:.0} {height:.0}\" \
@@ -71,7 +72,7 @@ pub(super) fn svg(drawing: &Drawing<'_>) -> String {
          aria-label=\"{}\">\n<style>{STYLE}</style>\n",
         escape(net.name())
     );
-    let labels = cables(drawing, &points, &mut text);
+    let labels = cables(drawing, &points, &middles, &mut text);
     for (i, point) in points.iter().enumerate() {
         part(drawing, NodeId(i as u32), *point, &mut text);
     }
@@ -167,12 +168,12 @@ fn title(net: &Network, node: NodeId) -> String {
 }
 
 /// Draws all cables, and returns the labels of their ends and, if they differ, of their rates.
-fn cables(drawing: &Drawing<'_>, points: &[Point], text: &mut String) -> String {
+fn cables(drawing: &Drawing<'_>, points: &[Point], middles: &[Point], text: &mut String) -> String {
     let Drawing { net, cluster, .. } = *drawing;
     let mut labels = String::new();
     let is_labelled = net.links().len() <= LABELLED_MAX;
     let slowest = net.links().iter().map(|link| link.rate_bps).min().unwrap_or(0);
-    for (number, (link, middle)) in net.links().iter().zip(middles(net, points)).enumerate() {
+    for (number, (link, &middle)) in net.links().iter().zip(middles).enumerate() {
         let [a, b] = link.ends.map(|(node, _)| node);
         let (from, to) = (points[a.ix()], points[b.ix()]);
         let Point { x: middle_x, y: middle_y } = middle;
