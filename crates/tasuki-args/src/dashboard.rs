@@ -15,9 +15,9 @@ page is one file that needs nothing from elsewhere. It is plain HTTP: whoever is
 browser and dashboard can read it, so an address that other machines reach is refused without a token of \
 your own, and ssh -L is the way that encrypts.
 
-An hour second by second and a day half minute by half minute are kept in memory, for as long as the command \
-runs; of 64 hosts with four NICs that is less than 50 MB. Hosts need nothing but tasuki itself: an agent runs \
-on each over ssh for as long as this command does.")]
+An hour second by second and a day half minute by half minute are kept in memory, for as long as the \
+command runs; of 64 hosts with four NICs that is less than 50 MB. Hosts need nothing but tasuki itself: \
+an agent runs on each over ssh for as long as this command does.")]
 pub struct DashboardArgs {
     /// Hosts of this lab; none: the only one that is up, or this machine
     #[arg(long, conflicts_with = "cluster")]
@@ -31,8 +31,7 @@ pub struct DashboardArgs {
     /// A file with the token, which only its owner may read; none: one is drawn
     #[arg(long)]
     pub token_file: Option<PathBuf>,
-    /// Show the findings of this file too, which is what `tasuki check --json` prints; it is read anew when it
-    /// changes
+    /// Show the findings of this file, too: what `tasuki check --json` has printed, read anew when it changes
     #[arg(long, value_name = "FILE.json")]
     pub findings: Option<PathBuf>,
     /// Print JSON: the address to open, as {"url": "..."}

@@ -115,7 +115,9 @@ fn live_figures_and_history_are_the_kernels_and_a_cut_cable_is_a_problem() {
     let cut = served.until("the cut cable to be a problem", is_cut);
     assert_eq!(cut["problems"][0]["severity"], "bad");
     // What a check of the same lab finds is told beside it, once its report is there.
-    let check = tasuki().args(["check", "--lab", &lab.name, "--stages", "1", "--json"]).output().expect("runs");
+    let mut check = tasuki();
+    check.args(["check", "--lab", &lab.name, "--stages", "1", "--json"]);
+    let check = check.output().expect("runs");
     fs::write(&report, &check.stdout).expect("writes");
     served.until("the check's finding", |event| {
         let problems = event["problems"].as_array().cloned().unwrap_or_default();

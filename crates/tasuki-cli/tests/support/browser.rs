@@ -94,7 +94,7 @@ impl Browser {
 
     /// Opens an address.
     pub fn open(&mut self, url: &str) {
-        // The same address with another fragment would not be loaded anew.
+        // An address that differs from the one before in its fragment alone would not be loaded anew.
         self.call("Page.navigate", json!({"url": "about:blank"}));
         self.call("Page.navigate", json!({"url": url}));
     }
@@ -129,7 +129,8 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", json!({"features": feature}));
     }
 
-    /// The whole page as a picture, in the folder that TASUKI_SCREENSHOTS names; without it nothing is written.
+    /// The whole page as a picture, in the folder that TASUKI_SCREENSHOTS names; without it nothing is
+    /// written.
     pub fn picture(&mut self, name: &str) {
         let Some(folder) = std::env::var_os("TASUKI_SCREENSHOTS") else { return };
         let taken = self.call("Page.captureScreenshot", json!({"captureBeyondViewport": true}));

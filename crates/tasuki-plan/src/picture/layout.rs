@@ -1,8 +1,9 @@
 //! Places of the parts of a network in its picture.
 //!
-//! Parts of grids stand by their coordinates, also where only cables tell of the grid, hosts of planes of switches in a row, trees of switches in
-//! tiers, all other parts in a circle, with switches that join relaying hosts in the middle of it. Hosts that
-//! have switches for their only neighbours stand next to the first of these.
+//! Parts of grids stand by their coordinates, also where only cables tell of the grid, hosts of planes of
+//! switches in a row, trees of switches in tiers, all other parts in a circle, with switches that join
+//! relaying hosts in the middle of it. Hosts that have switches for their only neighbours stand next to the
+//! first of these.
 
 mod lattice;
 mod planes;
