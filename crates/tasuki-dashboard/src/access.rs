@@ -5,7 +5,13 @@
 //! several users, to a server that another one of them runs on the loopback interface.
 
 use crate::DashboardError;
-use std::{fs::File, io::Read, net::IpAddr, os::unix::fs::PermissionsExt, path::Path};
+use std::{
+    fs::{self, File},
+    io::Read,
+    net::IpAddr,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+};
 use subtle::ConstantTimeEq;
 use tasuki_http::{Reply, Request};
 
@@ -33,11 +39,12 @@ impl Token {
     pub fn read(path: &Path) -> Result<Self, DashboardError> {
         let wrong = |why: String| DashboardError::TokenFile { path: path.into(), why };
         let failed = |error: std::io::Error| wrong(format!("it cannot be read: {error}"));
-        let file = File::open(path).map_err(failed)?;
-        let data = file.metadata().map_err(failed)?;
-        if !data.is_file() {
+        // A named pipe would be waited for when it is opened.
+        if !fs::metadata(path).map_err(failed)?.is_file() {
             return Err(wrong("it is no file".into()));
         }
+        let file = File::open(path).map_err(failed)?;
+        let data = file.metadata().map_err(failed)?;
         if data.permissions().mode() & 0o077 != 0 {
             return Err(wrong(format!("others may open it; chmod 600 {}", path.display())));
         }
@@ -127,7 +134,6 @@ impl Access {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     fn access() -> Access {
         Access { token: Token("0123456789abcdef".into()), host_name: Some("n1".into()) }

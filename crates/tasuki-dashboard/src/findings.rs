@@ -2,7 +2,7 @@
 
 use crate::problems::Problem;
 use std::{
-    fs::File,
+    fs::{self, File},
     io::Read,
     path::{Path, PathBuf},
     time::SystemTime,
@@ -33,8 +33,10 @@ impl Findings {
             let says = format!("{} {why}", self.path.display());
             vec![Problem::doubtful("", says, "write it with tasuki check --json > FILE")]
         };
-        let changed = match File::open(&self.path).and_then(|file| file.metadata()?.modified()) {
-            Ok(changed) => changed,
+        let changed = match fs::metadata(&self.path).and_then(|data| Ok((data.is_file(), data.modified()?))) {
+            Ok((true, changed)) => changed,
+            // A named pipe would be waited for when it is opened.
+            Ok((false, _)) => return wrong("is no file"),
             Err(error) => return wrong(&format!("cannot be read: {error}")),
         };
         if self.changed != Some(changed) {
@@ -77,7 +79,6 @@ fn read(path: &Path) -> Result<Vec<Problem>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
     use tasuki_check::{Finding, Kind, Part};
 
     #[test]
