@@ -86,6 +86,7 @@ test: test-build peers oracles
 
 test-full: test-build peers
 	@scripts/oracles --full "$(PEERS)"
+	@scripts/setup --browser
 	$(call RUNNER,28800) TASUKI_PEERS="$(PEERS)" \
 		$(CARGO) test --release --locked --workspace --no-fail-fast -- --include-ignored
 

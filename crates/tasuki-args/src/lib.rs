@@ -10,6 +10,7 @@ mod bench_tune;
 mod broker;
 mod check;
 mod cluster;
+mod dashboard;
 mod debug;
 mod discover;
 mod drain;
@@ -53,6 +54,7 @@ pub use self::bench_tune::BenchTune;
 pub use self::broker::BrokerArgs;
 pub use self::check::CheckArgs;
 pub use self::cluster::{ClusterCommand, ClusterNew};
+pub use self::dashboard::DashboardArgs;
 pub use self::debug::{DebugArgs, DebugCommands};
 pub use self::discover::DiscoverArgs;
 pub use self::drain::{BenchDrain, BenchRates, Packets};
@@ -206,6 +208,8 @@ pub enum Command {
     Metrics(MetricsArgs),
     /// What hosts, NICs, ranks and jobs do now, live on the terminal
     Top(TopArgs),
+    /// The cabling with its load, timelines, ranks, jobs and problems, live in a browser
+    Dashboard(DashboardArgs),
     /// Topologies: what a cabling gives, and routes with a proof that they work
     #[command(subcommand)]
     Topo(TopoCommand),

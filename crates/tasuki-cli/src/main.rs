@@ -12,6 +12,7 @@ mod check;
 mod cluster;
 mod copy;
 mod daemon;
+mod dashboard;
 mod debug;
 mod demo;
 mod discover;
@@ -101,6 +102,7 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Debug(arguments) => debug::run(&arguments),
         Command::Metrics(arguments) => metrics::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
+        Command::Dashboard(arguments) => dashboard::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Info(arguments) => info::run(&arguments),
         Command::Broker(arguments) => broker::run(&arguments),

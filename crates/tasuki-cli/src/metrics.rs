@@ -13,8 +13,8 @@ use std::{
 };
 use tasuki_args::MetricsArgs;
 use tasuki_fleet::Fleet;
+use tasuki_http::{Reply, Request};
 use tasuki_load::Sampler;
-use tasuki_metrics::http::{self, Reply, Request};
 use tasuki_switch::{SwitchAnswer, Switches};
 use tasuki_terminal::Failure;
 
@@ -98,14 +98,14 @@ fn serve(sampler: Sampler, address: SocketAddr) -> Result<ExitCode, Failure> {
     let at = listener.local_addr().map_err(cannot)?;
     println!("{} at http://{at}{PATH}; Ctrl-C ends", sampler.fleet().title());
     let sampler = Mutex::new(sampler);
-    http::serve(&listener, |request| answer(request, &sampler))?;
+    tasuki_http::serve(&listener, |request| answer(request, &sampler))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn answer(request: Request, sampler: &Mutex<Sampler>) -> Reply {
+fn answer(request: &Request, sampler: &Mutex<Sampler>) -> Reply {
     match (request.method, request.path) {
         ("GET" | "HEAD", PATH) => match look(&mut sampler.lock().unwrap_or_else(PoisonError::into_inner)) {
-            Ok(look) => Reply { status: 200, media_type: MEDIA_TYPE, body: look.text },
+            Ok(look) => Reply::text(MEDIA_TYPE, look.text),
             Err(failure) => Reply::refusal(500, &failure.message),
         },
         ("GET" | "HEAD", _) => Reply::refusal(404, &format!("see {PATH}")),

@@ -2,7 +2,7 @@
 
 use crate::{
     processes,
-    sample::{HostSample, NicSample},
+    sample::{HostSample, NicSample, WatchSample},
     system,
 };
 use std::{
@@ -47,6 +47,7 @@ fn sample(began: Instant, netlink: &mut Netlink) -> HostSample {
         celsius: system::hottest(),
         nics: links.iter().filter(|link| is_ethernet(link)).map(nic).collect(),
         processes,
+        watch: tasuki_watch::note().map(|note| WatchSample { dead: note.dead, detours: note.detours }),
         problems,
     }
 }

@@ -1,6 +1,6 @@
 //! What all hosts of a fleet do now.
 
-use crate::{HostLoad, HostSample, JobLoad, NicLoad, NicSample, ProcessSample, RankLoad};
+use crate::{HostLoad, HostSample, JobLoad, NicLoad, NicSample, ProcessSample, RankLoad, WatchSample};
 use serde::Serialize;
 use tasuki_cluster::{Cluster, End, HostId, Nic, NicId};
 use tasuki_fleet::Fleet;
@@ -12,6 +12,16 @@ pub struct Lost {
     pub host: String,
     /// Why.
     pub why: String,
+}
+
+/// A host whose `tasuki watch` has something to say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Watched {
+    /// The host's name.
+    pub host: String,
+    /// What it says.
+    #[serde(flatten)]
+    pub says: WatchSample,
 }
 
 /// What all hosts do now.
@@ -31,6 +41,8 @@ pub struct Load {
     pub awaited: Vec<String>,
     /// Hosts that do not answer.
     pub lost: Vec<Lost>,
+    /// Hosts whose `tasuki watch` knows of dead rails, or leads around them.
+    pub watched: Vec<Watched>,
     /// What hosts could not read, and why.
     pub problems: Vec<String>,
 }
@@ -55,6 +67,9 @@ impl Load {
         self.hosts.push(HostLoad::between(host, before, now, &nics, &ranks));
         self.nics.extend(nics);
         self.ranks.append(&mut ranks);
+        if let Some(says) = now.watch.as_ref().filter(|watch| **watch != WatchSample::default()) {
+            self.watched.push(Watched { host: host.clone(), says: says.clone() });
+        }
         self.problems.extend(now.problems.iter().map(|problem| format!("{host}: {problem}")));
     }
 

@@ -65,6 +65,15 @@ pub struct ProcessSample {
     pub memory: Option<u64>,
 }
 
+/// What the host's `tasuki watch` says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchSample {
+    /// Rails by which no hellos come, anywhere in the cluster, as `n1:eth1 - n2:eth1`.
+    pub dead: Vec<String>,
+    /// Hosts to which this host's route is not the planned one, each with the hosts that it leads by.
+    pub detours: Vec<(String, Vec<String>)>,
+}
+
 /// A host at one time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostSample {
@@ -80,6 +89,9 @@ pub struct HostSample {
     pub nics: Vec<NicSample>,
     /// Its processes that use Tasuki.
     pub processes: Vec<ProcessSample>,
+    /// What its `tasuki watch` says; `None`: none runs.
+    #[serde(default)]
+    pub watch: Option<WatchSample>,
     /// What could not be read, and why.
     pub problems: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! What hosts do, as OpenMetrics text, which Prometheus and others collect, and a small server for it.
+//! What hosts do, as OpenMetrics text, which Prometheus and others collect.
 //!
 //! Names follow the conventions of both: base units (bytes, seconds, degrees Celsius), `_total` behind
 //! counters, the thing that is measured in front. A line of `families` is a name, its kind, its meaning and
@@ -7,7 +7,6 @@
 #![forbid(unsafe_code)]
 
 mod families;
-pub mod http;
 mod labels;
 mod ports;
 

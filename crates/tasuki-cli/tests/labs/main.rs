@@ -5,6 +5,8 @@ mod support;
 
 mod check;
 mod check_programs;
+mod dashboard;
+mod dashboard_page;
 mod debug;
 mod dissector;
 mod hang;

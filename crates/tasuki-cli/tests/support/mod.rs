@@ -1,6 +1,7 @@
 //! What the tests of the command share: labs that end with the test, and looks at the machine.
 #![allow(dead_code)] // Every test program uses its own part.
 
+pub mod browser;
 pub mod dump;
 pub mod guests;
 pub mod jobs;

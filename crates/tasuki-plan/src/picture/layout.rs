@@ -1,9 +1,11 @@
 //! Places of the parts of a network in its picture.
 //!
-//! Parts of grids stand by their coordinates, hosts of planes of switches in a row, trees of switches in
-//! tiers, all other parts in a circle, with switches that join relaying hosts in the middle of it. Hosts that
-//! have switches for their only neighbours stand next to the first of these.
+//! Parts of grids stand by their coordinates, also where only cables tell of the grid, hosts of planes of
+//! switches in a row, trees of switches in tiers, all other parts in a circle, with switches that join
+//! relaying hosts in the middle of it. Hosts that have switches for their only neighbours stand next to the
+//! first of these.
 
+mod lattice;
 mod planes;
 
 use std::f64::consts::TAU;
@@ -44,6 +46,9 @@ struct Parts<'a> {
 /// Finds a point for every node of a network.
 pub(super) fn layout(net: &Network) -> Vec<Point> {
     let parts = Parts::new(net);
+    if let Some(points) = parts.wound().filter(|_| net.grid().is_none()) {
+        return points;
+    }
     let mut points = match (parts.is_grid(), parts.planes(), parts.tiers()) {
         (true, ..) => parts.grid(),
         (false, Some(planes), _) => return parts.row(&planes),

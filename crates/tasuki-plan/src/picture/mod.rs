@@ -1,10 +1,13 @@
 //! Pictures of networks as SVG, and pages with them that need no other file.
 
+mod course;
 mod layout;
 mod page;
+mod sketch;
 mod svg;
 
 pub use page::{Page, Section};
+pub use sketch::Sketch;
 
 use crate::PlanningError;
 use svg::Drawing;
@@ -27,13 +30,24 @@ pub fn draw(net: &Network) -> Result<String, PlanningError> {
     drawn(net, None, &[])
 }
 
+/// Where its parts stand and how its cables lead; an error if the network is too large for a picture.
+pub fn sketch(net: &Network) -> Result<Sketch, PlanningError> {
+    fits(net)?;
+    Ok(Sketch::of(net))
+}
+
 fn drawn(net: &Network, cluster: Option<&Cluster>, faults: &[&str]) -> Result<String, PlanningError> {
+    fits(net)?;
+    Ok(svg::svg(&Drawing { net, cluster, faults }))
+}
+
+fn fits(net: &Network) -> Result<(), PlanningError> {
     match net.nodes().len() {
         count if count > NODES_MAX => Err(PlanningError::request(format!(
             "{} has {count} hosts and switches; pictures are drawn of up to {NODES_MAX}",
             net.name()
         ))),
-        _ => Ok(svg::svg(&Drawing { net, cluster, faults })),
+        _ => Ok(()),
     }
 }
 

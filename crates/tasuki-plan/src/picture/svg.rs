@@ -1,8 +1,8 @@
 //! A network as SVG. Colours come from classes, so that a page can follow the reader's light or dark setting.
 
+use super::course::{Frame, middles};
 use super::escape;
-use super::layout::{Point, STEP, layout};
-use std::collections::HashMap;
+use super::layout::{Point, layout};
 use std::fmt::Write;
 use tasuki_cluster::{Cluster, Rate};
 use tasuki_topo::{Link, Network, NodeId};
@@ -63,22 +63,16 @@ impl Drawing<'_> {
 pub(super) fn svg(drawing: &Drawing<'_>) -> String {
     let net = drawing.net;
     let points = layout(net);
-    let edge = |pick: fn(&Point) -> f64, fold: fn(f64, f64) -> f64, start: f64| {
-        points.iter().map(pick).fold(start, fold)
-    };
-    let (left, right) = (edge(|p| p.x, f64::min, f64::MAX), edge(|p| p.x, f64::max, f64::MIN));
-    let (top, bottom) = (edge(|p| p.y, f64::min, f64::MAX), edge(|p| p.y, f64::max, f64::MIN));
-    // The margin has room for cables that are bent around parts.
-    let margin = 0.7 * STEP.0;
-    let (x, y) = (left - margin, top - margin);
-    let (width, height) = (right - left + 2.0 * margin, bottom - top + 2.0 * margin + FOOT);
+    let middles = middles(net, &points);
+    let Frame { x, y, width, height } = Frame::around(net, &points, &middles);
+    let height = height + FOOT;
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"{x:.0} {y:.0} {width:.0} {height:.0}\" \
          width=\"{width:.0}\" height=\"{height:.0}\" style=\"--wide:{width:.0}px\" role=\"img\" \
          aria-label=\"{}\">\n<style>{STYLE}</style>\n",
         escape(net.name())
     );
-    let labels = cables(drawing, &points, &mut text);
+    let labels = cables(drawing, &points, &middles, &mut text);
     for (i, point) in points.iter().enumerate() {
         part(drawing, NodeId(i as u32), *point, &mut text);
     }
@@ -174,24 +168,20 @@ fn title(net: &Network, node: NodeId) -> String {
 }
 
 /// Draws all cables, and returns the labels of their ends and, if they differ, of their rates.
-fn cables(drawing: &Drawing<'_>, points: &[Point], text: &mut String) -> String {
+fn cables(drawing: &Drawing<'_>, points: &[Point], middles: &[Point], text: &mut String) -> String {
     let Drawing { net, cluster, .. } = *drawing;
     let mut labels = String::new();
     let is_labelled = net.links().len() <= LABELLED_MAX;
     let slowest = net.links().iter().map(|link| link.rate_bps).min().unwrap_or(0);
-    let mut drawn: HashMap<(u32, u32), usize> = HashMap::new();
-    for (number, link) in net.links().iter().enumerate() {
+    for (number, (link, &middle)) in net.links().iter().zip(middles).enumerate() {
         let [a, b] = link.ends.map(|(node, _)| node);
-        let parallel = drawn.entry((a.0.min(b.0), a.0.max(b.0))).or_default();
-        let bend = bend(points, a, b, *parallel);
-        *parallel += 1;
         let (from, to) = (points[a.ix()], points[b.ix()]);
+        let Point { x: middle_x, y: middle_y } = middle;
         let class = if link.rate_bps > slowest { "cable fast" } else { "cable" };
         let ends = link.ends.map(|(node, port)| format!("{} port {}", net.label(node), port.0 + 1));
         let about = format!("{} - {}, {} Mbit/s", ends[0], ends[1], link.rate_bps as f64 / 1e6);
-        let (middle_x, middle_y) = ((from.x + to.x) / 2.0 + bend.x, (from.y + to.y) / 2.0 + bend.y);
         if is_labelled {
-            let curve = [from, Point { x: middle_x, y: middle_y }, to];
+            let curve = [from, middle, to];
             let share = (LABEL_AT / (to.x - from.x).hypot(to.y - from.y).max(1.0)).clamp(0.05, 0.4);
             let [near, far] = end_labels(link, number, cluster);
             small(&mut labels, on_curve(curve, share), &near);
@@ -224,26 +214,4 @@ fn on_curve([from, middle, to]: [Point; 3], share: f64) -> Point {
         back * back * pick(&from) + 2.0 * back * share * pick(&middle) + share * share * pick(&to)
     };
     Point { x: of(|point| point.x), y: of(|point| point.y) }
-}
-
-/// How far the middle of a cable is drawn off the straight line, such that parallel cables (this one is
-/// number `parallel` of them) do not cover each other and none leads through a part that is not one of its
-/// ends.
-fn bend(points: &[Point], a: NodeId, b: NodeId, parallel: usize) -> Point {
-    let (from, to) = (points[a.ix()], points[b.ix()]);
-    let (dx, dy) = (to.x - from.x, to.y - from.y);
-    let length = dx.hypot(dy).max(1.0);
-    let across = |i: &usize| {
-        let (x, y) = (points[*i].x - from.x, points[*i].y - from.y);
-        let (along, off) = ((x * dx + y * dy) / length, (y * dx - x * dy) / length);
-        along > 1.0 && along < length - 1.0 && off.abs() < 14.0
-    };
-    let blocked = (0..points.len()).filter(|&i| i != a.ix() && i != b.ix()).any(|i| across(&i));
-    // Parallel cables are 0, 1, -1, 2, -2, ... steps off the line.
-    let turn = parallel.div_ceil(2) as f64 * if parallel % 2 == 1 { 1.0 } else { -1.0 };
-    // A cable is bent up or to the left, whichever end is the first: hosts stand below switches and to their
-    // right.
-    let side = if dx > 0.0 || (dx == 0.0 && dy < 0.0) { 1.0 } else { -1.0 };
-    let off = turn * 16.0 + if blocked { side * (26.0 + length * 0.12) } else { 0.0 };
-    Point { x: dy / length * off, y: -dx / length * off }
 }
