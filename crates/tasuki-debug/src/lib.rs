@@ -14,6 +14,7 @@ mod merge;
 mod order;
 mod program;
 mod ranks;
+pub mod session;
 mod stand;
 mod target;
 

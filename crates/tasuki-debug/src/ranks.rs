@@ -45,6 +45,28 @@ pub struct Ranks {
 }
 
 impl Ranks {
+    /// Takes those out that no debugger can have, and says why.
+    pub fn set_apart(&mut self) -> Vec<String> {
+        let mut problems = Vec::new();
+        self.members.retain(|member| {
+            let problem = &member.debuggee.problem;
+            let of = |why| format!("{}: process {}: {why}", member.host_name, member.debuggee.pid);
+            problems.extend(problem.iter().map(of));
+            problem.is_none()
+        });
+        problems
+    }
+
+    /// Takes those out whose debuggers are gone, and says why.
+    pub fn set_lost_apart(&mut self) -> Vec<String> {
+        for member in &mut self.members {
+            if let State::Gone(why) = &member.state {
+                member.debuggee.problem = Some(why.clone());
+            }
+        }
+        self.set_apart()
+    }
+
     /// Starts an agent on every host. No process is touched.
     pub fn new(fleet: &Fleet) -> Self {
         // Agents see by the end of their input that this process has ended, and need time to let processes

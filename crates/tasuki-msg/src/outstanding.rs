@@ -1,7 +1,6 @@
 //! What an endpoint waits for, for those who want to know why a program does not go on.
 
 use crate::action::Matching;
-use crate::control::Controller;
 use crate::endpoint::Endpoint;
 use crate::frame::Queue;
 use crate::ids::PeerId;
@@ -47,25 +46,22 @@ pub enum Outstanding {
     },
 }
 
-impl<C: Controller> Endpoint<C> {
-    /// Names at most `most` operations and messages of each kind that are not over, in no order: receives,
-    /// then sends, then unexpected messages. Returns whether these are all.
-    pub fn outstanding(&self, most: usize, mut each: impl FnMut(Outstanding)) -> bool {
-        let receives = named(&self.recvs, most, |op| {
-            let (matching, capacity) = (op.matching, op.capacity);
-            (op.node != NIL).then(|| each(Outstanding::Receive { matching, capacity }))
-        });
-        let sends = named(&self.sends, most, |op| {
-            each(Outstanding::Send { peer: op.peer, queue: op.queue, tag: op.tag, len: op.len });
-            Some(())
-        });
-        let unexpected = named(&self.incoming, most, |message| {
-            let (peer, queue, tag, len) = (message.peer, message.queue, message.tag, message.len);
-            let waits = matches!(message.state, State::Unexpected | State::Claimed);
-            waits.then(|| each(Outstanding::Unexpected { peer, queue, tag, len }))
-        });
-        receives && sends && unexpected
-    }
+/// Names at most `most` of each kind; returns whether these are all. See [`Endpoint::outstanding`].
+pub(crate) fn name_all<C>(endpoint: &Endpoint<C>, most: usize, mut each: impl FnMut(Outstanding)) -> bool {
+    let receives = named(&endpoint.recvs, most, |op| {
+        let (matching, capacity) = (op.matching, op.capacity);
+        (op.node != NIL).then(|| each(Outstanding::Receive { matching, capacity }))
+    });
+    let sends = named(&endpoint.sends, most, |op| {
+        each(Outstanding::Send { peer: op.peer, queue: op.queue, tag: op.tag, len: op.len });
+        Some(())
+    });
+    let unexpected = named(&endpoint.incoming, most, |message| {
+        let (peer, queue, tag, len) = (message.peer, message.queue, message.tag, message.len);
+        let waits = matches!(message.state, State::Unexpected | State::Claimed);
+        waits.then(|| each(Outstanding::Unexpected { peer, queue, tag, len }))
+    });
+    receives && sends && unexpected
 }
 
 /// Calls `name` for tenants until it has named `most`; returns whether it was called for all.

@@ -10,8 +10,15 @@ use crate::endpoint::Endpoint;
 use crate::error::ClaimError;
 use crate::ids::{ClaimId, Key, RecvId};
 use crate::ops::{RecvOp, State};
+use crate::outstanding::{Outstanding, name_all};
 
 impl<C: Controller> Endpoint<C> {
+    /// Names at most `most` operations and messages of each kind that are not over, in no order: receives,
+    /// then sends, then unexpected messages. Returns whether these are all.
+    pub fn outstanding(&self, most: usize, each: impl FnMut(Outstanding)) -> bool {
+        name_all(self, most, each)
+    }
+
     /// The first unexpected message that `matching` accepts (`FI_PEEK`); `None` is `FI_ENOMSG`.
     pub fn peek(&mut self, matching: &Matching) -> Option<Found> {
         let key = self.find_unexpected(&matching.canonical())?;

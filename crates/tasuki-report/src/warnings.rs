@@ -10,7 +10,7 @@ const IMBALANCE: f64 = 1.2;
 const IMBALANCE_SHARE: f64 = 0.05;
 /// From this share of the time in MPI on it pays to look at messages rather than at computing.
 const MUCH_IN_MPI: f64 = 0.3;
-/// A NIC that carries more than this multiple of the mean of those that are used is a bottleneck of the cabling.
+/// A NIC that carries more than this multiple of the mean of those that are used is a bottleneck.
 const UNEVEN: f64 = 1.5;
 /// NICs that have carried less than this are not used, bytes.
 const USED_BYTES: u64 = 1 << 20;

@@ -77,9 +77,8 @@ fn orders(pid: u32, threads: usize) -> String {
     }
     // What each frame has called: functions that end in a jump into another one have no frame of their own.
     for offset in CALL_BYTES {
-        orders += &format!(
-            "-interpreter-exec console \"thread apply all -q -s frame apply {FRAMES_MAX} -q -s x/i $pc-{offset}\"\n"
-        );
+        let frames = format!("frame apply {FRAMES_MAX} -q -s x/i $pc-{offset}");
+        orders += &format!("-interpreter-exec console \"thread apply all -q -s {frames}\"\n");
     }
     orders + "-target-detach\n-gdb-exit\n"
 }
@@ -131,14 +130,15 @@ fn read(pid: u32, answers: &[Answer], context: &Context) -> Vec<Thread> {
 /// What is known besides frames.
 struct Context {
     modules: Modules,
-    /// Functions by the address to which they return, of calls through a table of another library's functions.
+    /// Functions of other libraries, by the addresses to which they return.
     calls: HashMap<u64, String>,
 }
 
 /// Reads what [`orders`] has had disassembled, lines as `0x5586a9188fe1 <f+331>: call 0x5586 <MPI_Wait@plt>`.
 /// Where no call stands, whatever the bytes happen to mean names no function.
 fn calls(output: &str) -> HashMap<u64, String> {
-    let lines = output.lines().filter_map(|line| line.strip_prefix("~\"")).flat_map(|text| text.split("\\n"));
+    let printed = output.lines().filter_map(|line| line.strip_prefix("~\""));
+    let lines = printed.flat_map(|text| text.split("\\n"));
     let call = |line: &str| {
         let (address, instruction) = line.trim().split_once(':')?;
         let address = address.split(' ').next()?.strip_prefix("0x")?;
@@ -192,10 +192,13 @@ mod tests {
 
     #[test]
     fn calls_of_functions_in_other_libraries_are_read() {
-        let printed = "~\"   0x5586a9188fe1 <f+331>:\\tcall   0x5586a9188040 <MPI_Waitall@plt>\\n   0x40 <main+36>:\\tcall\
-            \u{20}  0x338 <start>\\n\"\n~\"   0x7f00 <g+1>:\\tcall   *0x2fe2(%rip)        # 0x7fff <MPI_Wait@got.plt>\\n\"\n\
-            ~\"   0x60 <g+1>:\\tmov    0x2fe2(%rip),%rax        # 0x7fff <MPI_Test@got.plt>\\n\"\n";
-        let found = calls(printed);
+        let printed = [
+            r#"~"   0x5586a9188fe1 <f+331>:\tcall   0x5586a9188040 <MPI_Waitall@plt>\n""#,
+            r#"~"   0x30 <m>:\tnop\n   0x40 <m+6>:\tcall   0x338 <f>\n""#,
+            r#"~"   0x7f00 <g+1>:\tcall   *0x2fe2(%rip)        # 0x7fff <MPI_Wait@got.plt>\n""#,
+            r#"~"   0x60 <g+1>:\tmov    0x2fe2(%rip),%rax        # 0x7fff <MPI_Test@got.plt>\n""#,
+        ];
+        let found = calls(&printed.join("\n"));
         let of = |address: u64| found.get(&address).map(String::as_str);
         assert_eq!(of(0x5586_a918_8fe6), Some("MPI_Waitall"));
         assert_eq!(of(0x7f06), Some("MPI_Wait"));

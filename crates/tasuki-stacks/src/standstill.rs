@@ -12,7 +12,7 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 use tasuki_ring::stats_page::{Operation, Snapshot};
 
-/// Who waits for whom, and who can never go on.
+/// The ranks that wait for others, and those of them that can never go on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Standstill {
     /// What each rank in MPI waits for, by rank.

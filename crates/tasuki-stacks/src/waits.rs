@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn whom_a_rank_waits_for_is_known_only_if_all_of_it_is() {
         let receive = |peer| operation(Operation::Receive, peer, 0, 1);
-        let of = |operations: &[OperationRecord]| waits(operations).whom.map(|whom| Vec::from_iter(whom));
+        let of = |operations: &[OperationRecord]| waits(operations).whom.map(Vec::from_iter);
         assert_eq!(of(&[receive(Some(0)), operation(Operation::Send, Some(1), 0, 1)]), Some(vec![4, 5]));
         assert_eq!(of(&[receive(Some(0)), receive(None)]), None, "any rank may send");
         assert_eq!(of(&[receive(Some(2))]), None, "nothing is known of that process");

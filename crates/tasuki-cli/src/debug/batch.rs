@@ -1,9 +1,12 @@
 //! Commands of the command line, without a prompt.
 
-use super::session::{End, Session, groups, show};
+use super::show;
 use serde_json::{Value, json};
 use tasuki_args::DebugCommands;
-use tasuki_debug::Line;
+use tasuki_debug::{
+    Line,
+    session::{Answer, End, Session, groups},
+};
 use tasuki_terminal::{Failure, print_json};
 
 /// Gives all commands in turn. Returns whether all were taken, and Ctrl-C has not ended it.
@@ -39,7 +42,7 @@ pub fn run(session: &mut Session, commands: &DebugCommands) -> Result<bool, Fail
     Ok(is_well)
 }
 
-fn report(session: &Session, command: &str, answers: &mut [super::session::Answer]) -> Value {
+fn report(session: &Session, command: &str, answers: &mut [Answer]) -> Value {
     answers.sort_unstable();
     let ranks = |of: &[usize]| -> Vec<Value> {
         let member = |at: &usize| &session.ranks.members[*at].debuggee;

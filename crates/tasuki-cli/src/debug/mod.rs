@@ -2,7 +2,6 @@
 
 mod batch;
 mod prompt;
-mod session;
 mod start;
 mod window;
 
@@ -13,12 +12,14 @@ use std::{
     process::ExitCode,
 };
 use tasuki_args::{DebugArgs, DebugCommands};
-use tasuki_debug::{Ranks, State, Target};
+use tasuki_debug::{
+    Ranks, Target,
+    session::{Answer, Session, groups},
+};
 use tasuki_fleet::Fleet;
 use tasuki_stacks::{Group, Selection, ranks_in_words};
 use tasuki_terminal::Failure;
 
-use self::session::Session;
 pub use self::{start::run as run_debugged, window::alone};
 
 /// Runs the command.
@@ -34,7 +35,7 @@ pub fn run(arguments: &DebugArgs) -> Result<ExitCode, Failure> {
     }
     let mut ranks = Ranks::new(&fleet);
     let mut problems = ranks.find(&Target::Selection { selection, stopped: arguments.stopped });
-    problems.extend(set_apart(&mut ranks));
+    problems.extend(ranks.set_apart());
     if ranks.members.is_empty() {
         problems.iter().for_each(|problem| eprintln!("tasuki: {problem}"));
         let place = fleet.title();
@@ -83,28 +84,6 @@ fn waiting(fleet: &Fleet, selection: &Selection) -> Result<Vec<(u32, u32)>, Fail
     Ok(ranks.into_iter().map(|rank| (rank, rank)).collect())
 }
 
-/// Takes those out that no debugger can have, and says why.
-fn set_apart(ranks: &mut Ranks) -> Vec<String> {
-    let mut problems = Vec::new();
-    ranks.members.retain(|member| {
-        let problem = &member.debuggee.problem;
-        let of = |why| format!("{}: process {}: {why}", member.host_name, member.debuggee.pid);
-        problems.extend(problem.iter().map(of));
-        problem.is_none()
-    });
-    problems
-}
-
-/// Takes those out whose debuggers are gone, and says why.
-fn set_lost_apart(ranks: &mut Ranks) -> Vec<String> {
-    for member in &mut ranks.members {
-        if let State::Gone(why) = &member.state {
-            member.debuggee.problem = Some(why.clone());
-        }
-    }
-    set_apart(ranks)
-}
-
 /// Refuses processes of several jobs, whose ranks could not be told apart.
 fn is_one_job(ranks: &Ranks) -> Result<(), Failure> {
     let mut known = BTreeSet::new();
@@ -124,4 +103,13 @@ fn is_one_job(ranks: &Ranks) -> Result<(), Failure> {
     let words = ranks_in_words(&twice);
     let names = names.join(" or ");
     Err(Failure::new(format!("several processes are rank {words}: say which job is meant, {names}")))
+}
+
+/// Prints answers, each line with the ranks that have said it.
+fn show(session: &Session, command: &str, answers: &[Answer]) {
+    for group in groups(command, answers) {
+        let names = session.names(&group.of);
+        let lines = group.text.lines().filter(|line| !line.trim().is_empty());
+        lines.for_each(|line| println!("[{names}] {line}"));
+    }
 }

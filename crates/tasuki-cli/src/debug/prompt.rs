@@ -1,13 +1,13 @@
 //! One prompt for the debuggers of several ranks.
 
-use super::session::{Session, show};
+use super::show;
 use std::{
     io::{self, BufRead, IsTerminal, Write},
     sync::mpsc::{RecvTimeoutError, channel},
     thread,
     time::Duration,
 };
-use tasuki_debug::{Line, State};
+use tasuki_debug::{Line, State, session::Session};
 use tasuki_terminal::{Failure, table, width};
 
 /// How often is looked whether Ctrl-C was typed.

@@ -1,9 +1,6 @@
 //! `tasuki run --debug`: ranks stop where they enter MPI, each with a debugger.
 
-use super::{
-    session::{Session, show},
-    set_apart, talk,
-};
+use super::{show, talk};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -16,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tasuki_args::RunArgs;
-use tasuki_debug::{Ranks, STOPS, Target};
+use tasuki_debug::{Ranks, STOPS, Target, session::Session};
 use tasuki_fleet::Fleet;
 use tasuki_job::random_digits;
 use tasuki_process::end_with_parent;
@@ -59,7 +56,7 @@ fn stand(session: &mut Session, job: &mut Job, name: &str, count: u32) -> Result
         let mut problems = session.ranks.find(&Target::Standing(name.into()));
         let found = session.ranks.members.len();
         if found == count as usize {
-            problems.extend(set_apart(&mut session.ranks));
+            problems.extend(session.ranks.set_apart());
         }
         if !problems.is_empty() {
             return Err(Failure::new(problems.join("\n")));

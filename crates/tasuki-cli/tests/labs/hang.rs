@@ -154,8 +154,8 @@ fn a_hang_is_told_with_rank_call_line_and_whom_it_waits_for() {
     }
 }
 
-/// Of 60 programs that hang at least 95 of 100 are told in all that is known of them; of those that do not, none
-/// is said to be stuck.
+/// Of 60 programs that hang at least 95 of 100 are told in all that is known of them; of those that do not,
+/// none is said to be stuck.
 #[test]
 #[ignore = "takes an hour: 75 programs on every MPI"]
 fn hangs_are_told_on_every_mpi() {

@@ -95,8 +95,8 @@ fn a_trace_has_the_messages_of_its_program_and_can_be_replayed() {
     assert!(!left.contains("tasuki-trace"), "{left}");
 }
 
-/// A report counts what the trace has; rank 0 has computed at least for as long as it says itself, and the kernel
-/// has sent at least the messages' bytes over its NIC.
+/// A report counts what the trace has; rank 0 has computed at least for as long as it says itself, and the
+/// kernel has sent at least the messages' bytes over its NIC.
 fn check_report(report: &serde_json::Value, lines: &[Line], computed: f64) {
     let find = |list: &str, is: &dyn Fn(&serde_json::Value) -> bool| {
         let found = report[list].as_array().into_iter().flatten().find(|item| is(item));

@@ -110,13 +110,15 @@ static void reduces_slowly(void)
 static void moves(void)
 {
     for (;;)
-        MPI_Sendrecv(buffer, 8, MPI_BYTE, NEXT, 1, buffer + 8, 8, MPI_BYTE, LAST, 1, world, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(buffer, 8, MPI_BYTE, NEXT, 1, buffer + 8, 8, MPI_BYTE, LAST, 1, world,
+            MPI_STATUS_IGNORE);
 }
 
 static void moves_slowly(void)
 {
     for (;;) {
-        MPI_Sendrecv(buffer, 8, MPI_BYTE, NEXT, 1, buffer + 8, 8, MPI_BYTE, LAST, 1, world, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(buffer, 8, MPI_BYTE, NEXT, 1, buffer + 8, 8, MPI_BYTE, LAST, 1, world,
+            MPI_STATUS_IGNORE);
         usleep(500000);
     }
 }

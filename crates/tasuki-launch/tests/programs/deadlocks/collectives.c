@@ -10,9 +10,12 @@ static void last_receives(void)
 }
 
 static void barrier(void) { last_receives(); AT("MPI_Barrier", "-"); MPI_Barrier(world); }
-static void allreduce(void) { last_receives(); AT("MPI_Allreduce", "-"); MPI_Allreduce(&one, sum, 1, MPI_INT, MPI_SUM, world); }
-static void allgather(void) { last_receives(); AT("MPI_Allgather", "-"); MPI_Allgather(&one, 1, MPI_INT, all_of, 1, MPI_INT, world); }
-static void alltoall(void) { last_receives(); AT("MPI_Alltoall", "-"); MPI_Alltoall(sum, 1, MPI_INT, all_of, 1, MPI_INT, world); }
+static void allreduce(void) { last_receives(); AT("MPI_Allreduce", "-"); MPI_Allreduce(&one, sum, 1,
+    MPI_INT, MPI_SUM, world); }
+static void allgather(void) { last_receives(); AT("MPI_Allgather", "-"); MPI_Allgather(&one, 1, MPI_INT,
+    all_of, 1, MPI_INT, world); }
+static void alltoall(void) { last_receives(); AT("MPI_Alltoall", "-"); MPI_Alltoall(sum, 1, MPI_INT,
+    all_of, 1, MPI_INT, world); }
 static void split(void) { last_receives(); AT("MPI_Comm_split", "-"); MPI_Comm_split(world, 0, rank, &part); }
 static void duplicate(void) { last_receives(); AT("MPI_Comm_dup", "-"); MPI_Comm_dup(world, &part); }
 
@@ -25,7 +28,8 @@ static void reduce_scatter(void)
 static void gather(void)
 {
     last_receives();
-    if (rank > 0) { MPI_Gather(&one, 1, MPI_INT, all_of, 1, MPI_INT, 0, world); AT("MPI_Recv", "0"); RECV(0, 1, world); }
+    if (rank > 0) { MPI_Gather(&one, 1, MPI_INT, all_of, 1, MPI_INT, 0, world); AT("MPI_Recv",
+        "0"); RECV(0, 1, world); }
     AT("MPI_Gather", "-"); MPI_Gather(&one, 1, MPI_INT, all_of, 1, MPI_INT, 0, world);
 }
 
@@ -42,7 +46,8 @@ static void broadcast(void)
 }
 
 static void roots_of_broadcast(void) { AT("MPI_Bcast", "-"); MPI_Bcast(all_of, 1, MPI_INT, NEXT, world); }
-static void roots_of_reduce(void) { AT("MPI_Reduce", "-"); MPI_Reduce(&one, sum, 1, MPI_INT, MPI_SUM, rank, world); }
+static void roots_of_reduce(void) { AT("MPI_Reduce", "-"); MPI_Reduce(&one, sum, 1, MPI_INT, MPI_SUM, rank,
+    world); }
 
 static void scan(void)
 {

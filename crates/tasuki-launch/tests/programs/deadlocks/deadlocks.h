@@ -1,6 +1,7 @@
-/* Programs of which it is known whether they can go on: `PROGRAM NAME` runs one, `PROGRAM` lists all. Each rank says
-   where it will be: "at RANK CALL LINE WHOM", WHOM being the ranks that it waits for there, "any" or "-" (unknown).
-   The list has for each the number of ranks and what `tasuki hang` may say. Programs end after five minutes. */
+/* Programs of which it is known whether they can go on: `PROGRAM NAME` runs one, `PROGRAM` lists all. Each
+   rank says where it will be: "at RANK CALL LINE WHOM", WHOM being the ranks that it waits for there, "any"
+   or "-" (unknown). The list has for each the number of ranks and what `tasuki hang` may say. Programs end
+   after five minutes. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,8 +65,8 @@ static inline int start(int argc, char **argv, const struct program *all, size_t
     return 0;
 }
 
-#define MAIN(all)                                                                                                      \
-    int main(int argc, char **argv)                                                                                    \
-    {                                                                                                                  \
-        return start(argc, argv, all, sizeof all / sizeof *all);                                                       \
+#define MAIN(all) \
+    int main(int argc, char **argv) \
+    { \
+        return start(argc, argv, all, sizeof all / sizeof *all); \
     }

@@ -74,7 +74,8 @@ static void either(void)
     int index;
     IRECV(LAST, 1, &requests[0]);
     IRECV(NEXT, 2, &requests[1]);
-    AT("MPI_Waitany", rank == 0 ? "1,2" : rank == 1 ? "0,2" : "0,1"); MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
+    AT("MPI_Waitany", rank == 0 ? "1,2" : rank == 1 ? "0,2" : "0,1"); MPI_Waitany(2, requests, &index,
+        MPI_STATUS_IGNORE);
 }
 
 static void some(void)
@@ -87,12 +88,14 @@ static void some(void)
 
 static void both_ways(void)
 {
-    AT("MPI_Sendrecv", name_of(NEXT)); MPI_Sendrecv(buffer, 1, MPI_BYTE, NEXT, 1, buffer + 8, 1, MPI_BYTE, NEXT, 1, world, MPI_STATUS_IGNORE);
+    AT("MPI_Sendrecv", name_of(NEXT)); MPI_Sendrecv(buffer, 1, MPI_BYTE, NEXT, 1, buffer + 8, 1, MPI_BYTE,
+        NEXT, 1, world, MPI_STATUS_IGNORE);
 }
 
 static void replaced(void)
 {
-    AT("MPI_Sendrecv_replace", name_of(LAST)); MPI_Sendrecv_replace(buffer, 1, MPI_BYTE, NEXT, 1, LAST, 2, world, MPI_STATUS_IGNORE);
+    AT("MPI_Sendrecv_replace", name_of(LAST)); MPI_Sendrecv_replace(buffer, 1, MPI_BYTE, NEXT, 1, LAST, 2,
+        world, MPI_STATUS_IGNORE);
 }
 
 static void probed(void) { AT("MPI_Probe", "-"); MPI_Probe(NEXT, 1, world, MPI_STATUS_IGNORE); }
@@ -167,7 +170,8 @@ static void beside_work(void)
 static void beside_messages(void)
 {
     while (rank > 1)
-        MPI_Sendrecv(buffer, 8, MPI_BYTE, 5 - rank, 1, buffer + 8, 8, MPI_BYTE, 5 - rank, 1, world, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(buffer, 8, MPI_BYTE, 5 - rank, 1, buffer + 8, 8, MPI_BYTE, 5 - rank, 1, world,
+            MPI_STATUS_IGNORE);
     AT("MPI_Recv", name_of(1 - rank)); RECV(1 - rank, 1, world);
 }
 

@@ -3,7 +3,8 @@
 
 static void long_circle(void) { AT("MPI_Send", name_of(NEXT)); SEND(LONG, NEXT, 1, world); }
 
-static void synchronous_circle(void) { AT("MPI_Ssend", name_of(NEXT)); MPI_Ssend(buffer, 1, MPI_BYTE, NEXT, 1, world); }
+static void synchronous_circle(void) { AT("MPI_Ssend", name_of(NEXT)); MPI_Ssend(buffer, 1, MPI_BYTE, NEXT,
+    1, world); }
 
 static void synchronous_to_a_barrier(void)
 {
@@ -23,7 +24,8 @@ static void synchronous_requests(void)
     MPI_Request requests[2];
     MPI_Issend(buffer, 1, MPI_BYTE, NEXT, 1, world, &requests[0]);
     MPI_Issend(buffer, 1, MPI_BYTE, LAST, 1, world, &requests[1]);
-    AT("MPI_Waitall", rank == 0 ? "1,2" : rank == 1 ? "0,2" : "0,1"); MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    AT("MPI_Waitall", rank == 0 ? "1,2" : rank == 1 ? "0,2" : "0,1"); MPI_Waitall(2, requests,
+        MPI_STATUSES_IGNORE);
 }
 
 static void long_with_another_tag(void)
@@ -34,7 +36,8 @@ static void long_with_another_tag(void)
 
 static void long_both_ways(void)
 {
-    AT("MPI_Sendrecv", rank == 0 ? "1,2" : rank == 1 ? "0,2" : "0,1"); MPI_Sendrecv(buffer, LONG, MPI_BYTE, NEXT, 1, buffer + LONG, LONG, MPI_BYTE, LAST, 2, world, MPI_STATUS_IGNORE);
+    AT("MPI_Sendrecv", rank == 0 ? "1,2" : rank == 1 ? "0,2" : "0,1"); MPI_Sendrecv(buffer, LONG, MPI_BYTE,
+        NEXT, 1, buffer + LONG, LONG, MPI_BYTE, LAST, 2, world, MPI_STATUS_IGNORE);
 }
 
 /* Each takes the right fork by a synchronous message, then the left one. */

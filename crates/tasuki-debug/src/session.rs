@@ -1,17 +1,16 @@
 //! Debuggers of several ranks that are given commands together.
 
-use super::set_lost_apart;
+use crate::{Merged, Ranks, State, merged};
 use nix::libc::SIGINT;
 use std::{
+    io,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
-use tasuki_debug::{Merged, Ranks, State, merged};
 use tasuki_stacks::ranks_in_words;
-use tasuki_terminal::Failure;
 
 /// How long hosts are asked to wait for news at once.
 const LOOK: Duration = Duration::from_millis(250);
@@ -72,7 +71,10 @@ pub struct Session {
 
 impl Session {
     /// Of processes that have no debuggers yet. From now on, Ctrl-C does not end this process.
-    pub fn new(ranks: Ranks) -> Result<Self, Failure> {
+    ///
+    /// # Errors
+    /// If the signal cannot be caught.
+    pub fn new(ranks: Ranks) -> io::Result<Self> {
         let interrupted = Arc::new(AtomicBool::new(false));
         signal_hook::flag::register(SIGINT, Arc::clone(&interrupted))?;
         Ok(Self { ranks, interrupted })
@@ -90,7 +92,7 @@ impl Session {
         while self.ranks.members.iter().any(|member| member.state == State::Busy) {
             self.ranks.wait(LOOK);
         }
-        let lost = set_lost_apart(&mut self.ranks);
+        let lost = self.ranks.set_lost_apart();
         self.ranks.members.iter_mut().for_each(|member| member.text.clear());
         lost
     }
@@ -208,13 +210,4 @@ pub fn groups(command: &str, answers: &[Answer]) -> Vec<Merged> {
     let mut groups = merged(answers.iter().map(|(_, text)| text.as_str()), FRAMES.contains(&word));
     groups.iter_mut().for_each(|group| group.of.iter_mut().for_each(|at| *at = answers[*at].0));
     groups
-}
-
-/// Prints answers, each line with the ranks that have said it.
-pub fn show(session: &Session, command: &str, answers: &[Answer]) {
-    for group in groups(command, answers) {
-        let names = session.names(&group.of);
-        let lines = group.text.lines().filter(|line| !line.trim().is_empty());
-        lines.for_each(|line| println!("[{names}] {line}"));
-    }
 }
