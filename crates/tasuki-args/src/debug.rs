@@ -1,8 +1,8 @@
 //! `tasuki debug`, and what `tasuki run --debug` has in common with it.
 
-use crate::stacks::span;
 use clap::Args;
 use std::{path::PathBuf, time::Duration};
+use tasuki_stacks::span;
 
 /// Options of `tasuki debug`.
 #[derive(Debug, Args)]

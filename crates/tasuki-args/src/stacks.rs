@@ -2,6 +2,7 @@
 
 use clap::Args;
 use std::path::PathBuf;
+use tasuki_stacks::span;
 
 /// Options of `tasuki stacks`.
 #[derive(Debug, Args)]
@@ -38,28 +39,4 @@ pub struct StacksArgs {
     /// Print JSON: groups, and all threads of every process
     #[arg(long)]
     pub json: bool,
-}
-
-/// The first and the last of some ranks.
-pub(crate) fn span(text: &str) -> Result<(u32, u32), String> {
-    let number = |text: &str| text.trim().parse().map_err(|_| format!("{text:?} is no rank; write 0,4-7"));
-    let (first, last) = text.split_once('-').unwrap_or((text, text));
-    let (first, last) = (number(first)?, number(last)?);
-    if first > last {
-        return Err(format!("{text:?} begins behind its end"));
-    }
-    Ok((first, last))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranks_are_numbers_and_spans() {
-        assert_eq!((span("3"), span("4-7")), (Ok((3, 3)), Ok((4, 7))));
-        for wrong in ["", "x", "-1", "1-", "7-4", "4294967296"] {
-            assert!(span(wrong).is_err(), "{wrong:?}");
-        }
-    }
 }

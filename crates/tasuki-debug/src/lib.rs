@@ -19,7 +19,7 @@ mod stand;
 mod target;
 
 pub use agent::AGENT_COMMAND;
-pub use line::{Line, spans};
+pub use line::Line;
 pub use merge::{Merged, merged};
 pub use order::{Order, State};
 pub use ranks::{Member, Ranks};

@@ -1,5 +1,7 @@
 //! A line that is typed at the prompt.
 
+use tasuki_stacks::spans;
+
 /// What a line says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
@@ -85,25 +87,6 @@ fn is_ranks(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || b",- ".contains(&byte))
 }
 
-/// Ranks as `0,4-7`, as the first and last of each span.
-///
-/// # Errors
-/// In words: what is no rank.
-pub fn spans(text: &str) -> Result<Vec<(u32, u32)>, String> {
-    text.split(',').map(span).collect()
-}
-
-fn span(text: &str) -> Result<(u32, u32), String> {
-    let text = text.trim();
-    let number = |text: &str| text.trim().parse().map_err(|_| format!("{text:?} is no rank; write 0,4-7"));
-    let (first, last) = text.split_once('-').unwrap_or((text, text));
-    let (first, last) = (number(first)?, number(last)?);
-    if first > last {
-        return Err(format!("{text:?} begins behind its end"));
-    }
-    Ok((first, last))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,13 +110,5 @@ mod tests {
             assert!(Line::read(wrong).is_err(), "{wrong}");
         }
         assert!(Line::read("python print(1)").is_ok());
-    }
-
-    #[test]
-    fn ranks_are_numbers_and_spans() {
-        assert_eq!(spans("3,4-7"), Ok(vec![(3, 3), (4, 7)]));
-        for wrong in ["", "x", "-1", "1-", "7-4", "4294967296"] {
-            assert!(spans(wrong).is_err(), "{wrong:?}");
-        }
     }
 }

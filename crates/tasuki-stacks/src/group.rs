@@ -113,6 +113,29 @@ pub fn ranks_in_words(ranks: &[u32]) -> String {
     spans.iter().map(word).collect::<Vec<_>>().join(",")
 }
 
+/// Ranks as `0,4-7`, as the first and last of each span.
+///
+/// # Errors
+/// In words: what is no rank.
+pub fn spans(text: &str) -> Result<Vec<(u32, u32)>, String> {
+    text.split(',').map(span).collect()
+}
+
+/// The first and the last of some ranks: `4-7`, or `3`, which is both.
+///
+/// # Errors
+/// In words: what is no rank.
+pub fn span(text: &str) -> Result<(u32, u32), String> {
+    let text = text.trim();
+    let number = |text: &str| text.trim().parse().map_err(|_| format!("{text:?} is no rank; write 0,4-7"));
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let (first, last) = (number(first)?, number(last)?);
+    if first > last {
+        return Err(format!("{text:?} begins behind its end"));
+    }
+    Ok((first, last))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,5 +188,14 @@ mod tests {
     fn ranks_are_written_as_spans() {
         assert_eq!(ranks_in_words(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
         assert_eq!((ranks_in_words(&[]), ranks_in_words(&[3, 3])), (String::new(), "3".into()));
+    }
+
+    #[test]
+    fn ranks_are_numbers_and_spans() {
+        assert_eq!((span("3"), span("4-7")), (Ok((3, 3)), Ok((4, 7))));
+        assert_eq!(spans("3,4-7"), Ok(vec![(3, 3), (4, 7)]));
+        for wrong in ["", "x", "-1", "1-", "7-4", "4294967296"] {
+            assert!(span(wrong).is_err() && spans(wrong).is_err(), "{wrong:?}");
+        }
     }
 }

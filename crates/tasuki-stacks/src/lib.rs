@@ -25,7 +25,7 @@ mod waits;
 pub use agent::{AGENT_COMMAND, HostStacks};
 pub use frame::{Frame, ProcessStacks, Thread};
 pub use gather::Stacks;
-pub use group::{Group, ranks_in_words};
+pub use group::{Group, ranks_in_words, span, spans};
 pub use place::Place;
 pub use selection::Selection;
 pub use verdict::{State, Verdict, verdicts};
