@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn hostile_paths_and_tokens_get_a_refusal_that_says_nothing() {
         let replay =
-            Replay { variable: "TASUKI_SITE_SEED", command: "cargo test --release -p tasuki-dashboard" };
+            Replay { variable: "TASUKI_TEST_SITE_SEED", command: "cargo test --release -p tasuki-dashboard" };
         replay.each(2000, |seed| {
             let (site, mut random) = (site(), Random::new(seed));
             let token = site.access.token.reveal().to_owned();

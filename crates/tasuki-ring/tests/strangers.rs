@@ -152,9 +152,11 @@ fn a_page_that_becomes_shorter_lacks_what_stood_there() {
 fn pages_larger_than_any_program_needs_are_refused() {
     let folder = tempfile::tempdir_in("/dev/shm").expect("a folder");
     let path = folder.path().join("tasuki-stats.x");
-    let mut header = b"tasukist".to_vec();
-    for word in [3_u64, 65_536, 64, 1024, 0, 0, 0] {
-        header.extend(word.to_ne_bytes());
+    // What stands first in a page of this version: a mark, the version, and how many records of each kind.
+    let writer = Writer::create_in(folder.path(), &Layout::default(), &Identity::default()).expect("a page");
+    let mut header = std::fs::read(writer.path()).expect("the page")[..64].to_vec();
+    for (place, records) in [(2, 65_536_u64), (3, 64), (4, 1024)] {
+        header[8 * place..8 * (place + 1)].copy_from_slice(&records.to_ne_bytes());
     }
     std::fs::write(&path, &header).expect("a file");
     // The file is all holes, so that it costs its owner nothing.

@@ -129,10 +129,10 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", json!({"features": feature}));
     }
 
-    /// The whole page as a picture, in the folder that TASUKI_SCREENSHOTS names; without it nothing is
+    /// The whole page as a picture, in the folder that TASUKI_TEST_SCREENSHOTS names; without it nothing is
     /// written.
     pub fn picture(&mut self, name: &str) {
-        let Some(folder) = std::env::var_os("TASUKI_SCREENSHOTS") else { return };
+        let Some(folder) = std::env::var_os("TASUKI_TEST_SCREENSHOTS") else { return };
         let taken = self.call("Page.captureScreenshot", json!({"captureBeyondViewport": true}));
         let mut decode = Command::new("base64");
         let file = std::fs::File::create(Path::new(&folder).join(name)).expect("a file");

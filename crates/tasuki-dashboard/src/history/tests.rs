@@ -12,7 +12,7 @@ fn known(values: &[f32]) -> Vec<Option<f32>> {
 #[test]
 fn an_hour_and_a_day_are_kept_and_seconds_without_figures_are_unknown() {
     let replay =
-        Replay { variable: "TASUKI_HISTORY_SEED", command: "cargo test --release -p tasuki-dashboard" };
+        Replay { variable: "TASUKI_TEST_HISTORY_SEED", command: "cargo test --release -p tasuki-dashboard" };
     replay.each(20, |seed| {
         let mut random = Random::new(seed);
         let mut history = History::new(2);
