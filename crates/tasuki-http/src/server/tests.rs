@@ -135,7 +135,7 @@ fn hostile(random: &mut Random) -> Vec<u8> {
 #[test]
 fn whatever_is_sent_is_answered_or_closed_and_the_server_goes_on() {
     let address = served(|request| Reply::refusal(200, request.path));
-    let replay = Replay { variable: "TASUKI_HTTP_SEED", command: "cargo test --release -p tasuki-http" };
+    let replay = Replay { variable: "TASUKI_TEST_HTTP_SEED", command: "cargo test --release -p tasuki-http" };
     replay.each(300, |seed| {
         let head = hostile(&mut Random::new(seed));
         let mut connection = said(address, &head);
