@@ -1,6 +1,7 @@
 //! A report as a web page in one file.
 
 use crate::finding::{Finding, Report};
+use html_escape::encode_quoted_attribute as text;
 use std::{
     fmt::Write,
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -8,10 +9,6 @@ use std::{
 
 /// The style sheet of the page.
 const STYLE: &str = include_str!("html.css");
-
-fn text(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
 
 /// Names of the parts at fault, as reports write them: `n1:eth1 - n2:eth1` for a cable, `n1:eth1` for a NIC.
 /// Warnings are left out.

@@ -3,6 +3,7 @@
 use crate::cell::{Cell, Standing};
 use crate::judge::Tally;
 use crate::paper::Paper;
+use html_escape::encode_quoted_attribute as escaped;
 use std::fmt::Write;
 
 const STYLE: &str = "body{font:14px/1.5 sans-serif;max-width:72em;margin:2em auto;padding:0 1em}\
@@ -108,10 +109,6 @@ pub fn figure(value: f64) -> String {
     };
     let text = format!("{value:.digits$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

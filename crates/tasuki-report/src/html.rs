@@ -1,6 +1,7 @@
 //! The record as a web page in one file, which needs no other one.
 
 use crate::figures::{Pair, RankTime, Report};
+use html_escape::encode_quoted_attribute as text;
 use std::fmt::Write;
 
 /// The style sheet of the page.
@@ -34,10 +35,6 @@ pub fn page(report: &Report, ended: &str) -> String {
     nics(&mut page, report);
     page.push_str("</html>\n");
     page
-}
-
-fn text(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('\'', "&#39;")
 }
 
 /// A table with a heading, of rows of cells that are HTML already.
@@ -133,7 +130,7 @@ fn nics(page: &mut String, report: &Report) {
         });
         vec![
             format!("{}:{}", text(&nic.host), text(&nic.nic)),
-            text(nic.to.as_deref().unwrap_or("-")),
+            text(nic.to.as_deref().unwrap_or("-")).into_owned(),
             bar(&[("sending", share)], &format!("{} MB sent", megabytes(nic.sent_bytes))),
             megabytes(nic.sent_bytes),
             megabytes(nic.received_bytes),

@@ -50,8 +50,3 @@ fn fits(net: &Network) -> Result<(), PlanningError> {
         _ => Ok(()),
     }
 }
-
-/// A text as it must be written between tags or in quotes.
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}

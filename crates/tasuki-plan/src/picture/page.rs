@@ -1,6 +1,6 @@
 //! A page that is one file, without scripts, styles or fonts from elsewhere.
 
-use super::escape;
+use html_escape::encode_quoted_attribute as escape;
 use std::fmt::Write;
 
 /// The content of a page.

@@ -1,8 +1,8 @@
 //! A network as SVG. Colours come from classes, so that a page can follow the reader's light or dark setting.
 
 use super::course::{Frame, middles};
-use super::escape;
 use super::layout::{Point, layout};
+use html_escape::encode_quoted_attribute as escape;
 use std::fmt::Write;
 use tasuki_cluster::{Cluster, Rate};
 use tasuki_topo::{Link, Network, NodeId};
