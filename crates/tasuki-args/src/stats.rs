@@ -41,9 +41,14 @@ pub struct StatsArgs {
     pub json: bool,
 }
 
-pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+fn seconds(text: &str) -> Result<f64, String> {
+    seconds_up_to(3600.0, text)
+}
+
+/// A number of seconds between two looks, `most` at most.
+pub(crate) fn seconds_up_to(most: f64, text: &str) -> Result<f64, String> {
     let seconds: f64 = text.parse().map_err(|_| format!("{text:?} is no number of seconds"))?;
-    if (0.1..=3600.0).contains(&seconds) { Ok(seconds) } else { Err("from 0.1 to 3600 seconds".into()) }
+    if (0.1..=most).contains(&seconds) { Ok(seconds) } else { Err(format!("from 0.1 to {most} seconds")) }
 }
 
 /// Options of `tasuki doctor`.

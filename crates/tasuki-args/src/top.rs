@@ -1,6 +1,6 @@
 //! `tasuki top`.
 
-use crate::stats::seconds;
+use crate::stats::seconds_up_to;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -44,8 +44,8 @@ pub struct TopArgs {
     /// The table that is shown first
     #[arg(long, value_enum, default_value_t)]
     pub table: TopTable,
-    /// Seconds between two looks
-    #[arg(long, default_value_t = 0.5, value_parser = seconds)]
+    /// Seconds between two looks, 0.1 to 60
+    #[arg(long, default_value_t = 0.5, value_parser = |text: &str| seconds_up_to(60.0, text))]
     pub interval: f64,
     /// Print all tables once, with the rates of one interval, and end
     #[arg(long, conflicts_with = "json")]

@@ -138,7 +138,7 @@ pub struct PeerRecord {
     pub bytes_sent: u64,
     /// Bytes received from it.
     pub bytes_received: u64,
-    /// Unexpected messages from it held now.
+    /// Messages from it that found no posted receive, since it was met.
     pub unexpected: u64,
     /// Bytes of payload that may be sent to it now without asking.
     pub credit: u64,
