@@ -1,6 +1,7 @@
 //! Replaying a trace: every rank computes as long as it did, and sends and waits as it did; the time that
 //! messages take follows from the network.
 
+use super::carrier::Carrier;
 use super::steps::{Step, steps};
 use super::{Trace, TraceError, What};
 use crate::fabric::{Fabric, Load, Packet};
@@ -136,13 +137,32 @@ impl<'t> Replay<'t> {
         (u64::from(rank) * u64::from(self.hosts) / ranks) as u32
     }
 
+    /// Lets all ranks begin.
+    pub(crate) fn start(&mut self, carrier: &mut impl Carrier) {
+        for rank in 0..self.ranks.len() as u32 {
+            self.go_on(carrier, rank);
+        }
+    }
+
+    /// A timer of a rank is due.
+    pub(crate) fn due(&mut self, carrier: &mut impl Carrier, rank: u32, what: u32) {
+        if what != GO_ON {
+            return self.came(carrier, what);
+        }
+        if let Doing::Sending(to, bytes) = self.ranks[rank as usize].doing {
+            self.ranks[rank as usize].doing = Doing::Busy;
+            self.send(carrier, rank, to, bytes);
+        }
+        self.go_on(carrier, rank);
+    }
+
     /// Lets a rank continue.
-    fn go_on(&mut self, fabric: &mut Fabric, rank: u32) {
-        let now = fabric.now();
+    fn go_on(&mut self, carrier: &mut impl Carrier, rank: u32) {
+        let now = carrier.time();
         let state = &mut self.ranks[rank as usize];
         if let Some(step) = state.steps.pop_front() {
             let stream = state.stream;
-            return self.step(fabric, rank, step, stream);
+            return self.step(carrier, rank, step, stream);
         }
         let Some(event) = self.trace.events[rank as usize].get(state.at).copied() else {
             state.doing = Doing::Done;
@@ -170,15 +190,15 @@ impl<'t> Replay<'t> {
             What::End => {}
         }
         self.result.computing[rank as usize] += event.compute_ps;
-        fabric.timer(now + event.compute_ps, rank, GO_ON);
+        carrier.after(now + event.compute_ps, rank, GO_ON);
     }
 
-    fn step(&mut self, fabric: &mut Fabric, rank: u32, step: Step, stream: u32) {
-        let now = fabric.now();
+    fn step(&mut self, carrier: &mut impl Carrier, rank: u32, step: Step, stream: u32) {
+        let now = carrier.time();
         match step {
             Step::Send { to, bytes } => {
                 self.ranks[rank as usize].doing = Doing::Sending(to, bytes);
-                fabric.timer(now + self.times.send, rank, GO_ON);
+                carrier.after(now + self.times.send, rank, GO_ON);
             }
             Step::Receive { from } => {
                 let flow = (from, rank, stream);
@@ -186,7 +206,7 @@ impl<'t> Replay<'t> {
                     Some(count) if *count > 0 => {
                         *count -= 1;
                         self.ranks[rank as usize].doing = Doing::Busy;
-                        fabric.timer(now + self.times.receive, rank, GO_ON);
+                        carrier.after(now + self.times.receive, rank, GO_ON);
                     }
                     _ => self.ranks[rank as usize].doing = Doing::Waiting(flow, now),
                 }
@@ -195,7 +215,7 @@ impl<'t> Replay<'t> {
     }
 
     /// Hands a message to the network.
-    fn send(&mut self, fabric: &mut Fabric, rank: u32, to: u32, bytes: u64) {
+    fn send(&mut self, carrier: &mut impl Carrier, rank: u32, to: u32, bytes: u64) {
         let flow = (rank, to, self.ranks[rank as usize].stream);
         let most = u64::from(self.times.packet_bytes.max(LEAST_BYTES));
         let packets = bytes.div_ceil(most).max(1);
@@ -216,17 +236,17 @@ impl<'t> Replay<'t> {
         if from == host {
             self.result.local += 1;
             self.messages[id as usize].packets = 1;
-            fabric.timer(fabric.now(), rank, id);
+            carrier.after(carrier.time(), rank, id);
             return;
         }
         for number in 0..packets {
             let length = (bytes - number * most).min(most) as u32;
-            fabric.send(from, host, length.max(LEAST_BYTES), u64::from(id));
+            carrier.give([from, host], length.max(LEAST_BYTES), id);
         }
     }
 
     /// A packet of a message has arrived.
-    fn came(&mut self, fabric: &mut Fabric, id: u32) {
+    pub(crate) fn came(&mut self, carrier: &mut impl Carrier, id: u32) {
         let message = &mut self.messages[id as usize];
         message.packets -= 1;
         if message.packets > 0 {
@@ -234,12 +254,12 @@ impl<'t> Replay<'t> {
         }
         let flow = message.flow;
         self.unused.push(id);
-        let (rank, now) = (flow.1, fabric.now());
+        let (rank, now) = (flow.1, carrier.time());
         match self.ranks[rank as usize].doing {
             Doing::Waiting(wanted, since) if wanted == flow => {
                 self.result.waiting[rank as usize] += now - since;
                 self.ranks[rank as usize].doing = Doing::Busy;
-                fabric.timer(now + self.times.receive, rank, GO_ON);
+                carrier.after(now + self.times.receive, rank, GO_ON);
             }
             _ => *self.come.entry(flow).or_default() += 1,
         }
@@ -248,20 +268,11 @@ impl<'t> Replay<'t> {
 
 impl Load for Replay<'_> {
     fn begin(&mut self, fabric: &mut Fabric) {
-        for rank in 0..self.ranks.len() as u32 {
-            self.go_on(fabric, rank);
-        }
+        self.start(fabric);
     }
 
     fn timer(&mut self, fabric: &mut Fabric, rank: u32, what: u32) {
-        if what != GO_ON {
-            return self.came(fabric, what);
-        }
-        if let Doing::Sending(to, bytes) = self.ranks[rank as usize].doing {
-            self.ranks[rank as usize].doing = Doing::Busy;
-            self.send(fabric, rank, to, bytes);
-        }
-        self.go_on(fabric, rank);
+        self.due(fabric, rank, what);
     }
 
     fn arrived(&mut self, fabric: &mut Fabric, packet: Packet) {
