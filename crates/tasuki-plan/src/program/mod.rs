@@ -77,8 +77,13 @@ impl Program {
     /// If the file cannot be read, is no trace, is damaged, has no message, or has fewer ranks than there are
     /// hosts.
     pub fn read(path: &Path, hosts: usize) -> Result<Self, PlanningError> {
+        Self::parse(path, &read_file(path)?, hosts)
+    }
+
+    /// Like [`Program::read`], from the text of the file.
+    fn parse(path: &Path, text: &str, hosts: usize) -> Result<Self, PlanningError> {
         let wrong = |source: TraceError| PlanningError::Trace { path: path.into(), source };
-        let trace = Trace::parse(&read_file(path)?).map_err(wrong)?;
+        let trace = Trace::parse(text).map_err(wrong)?;
         if !trace.has_messages() {
             let told = "no rank sends a message: every cabling serves this program alike";
             return Err(wrong(TraceError::Missing(told.into())));
@@ -134,7 +139,7 @@ impl Program {
 
     fn replay(&self, cluster: &Cluster) -> Result<Striped, PlanningError> {
         let (cables, packet_bytes) = rails::cables(cluster);
-        let times = TraceTimes { send: HOST_PS, receive: HOST_PS, packet_bytes };
+        let times = TraceTimes::plain(HOST_PS, packet_bytes);
         replay_striped(&self.trace, &cables, times).map_err(|error| match error {
             StripedError::Trace(source) => PlanningError::Trace { path: self.path.clone(), source },
             StripedError::NoWay(from, to) => {
@@ -201,3 +206,6 @@ pub fn compare_programs(a: &Ranked, b: &Ranked, otherwise: Ordering) -> Ordering
     let (a, b) = (time(a), time(b));
     if a == b || (a - b).abs() <= EQUAL * a.min(b) { otherwise } else { a.total_cmp(&b) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,6 +34,16 @@ impl Trace {
         };
         self.events.iter().flatten().any(|event| groups(event.what))
     }
+    /// This trace, in which every rank computes for `ps` picoseconds in all, as long before each of its
+    /// events.
+    #[must_use]
+    pub fn with_computing(mut self, ps: u64) -> Trace {
+        for events in &mut self.events {
+            let each = ps / events.len().max(1) as u64;
+            events.iter_mut().for_each(|event| event.compute_ps = each);
+        }
+        self
+    }
     /// Number of events of all ranks.
     pub fn events(&self) -> usize {
         self.events.iter().map(Vec::len).sum()

@@ -17,8 +17,20 @@ pub struct TraceTimes {
     pub send: u64,
     /// Time that a host takes for a message that it receives, from the arrival of its last packet on, ps.
     pub receive: u64,
-    /// Longest packet; longer messages are divided, and none is shorter than [`LEAST_BYTES`].
+    /// Most payload of a packet, bytes; longer messages are divided.
     pub packet_bytes: u32,
+    /// Bytes that every packet has besides its payload.
+    pub header_bytes: u32,
+    /// Length of the shortest packet, bytes.
+    pub least_bytes: u32,
+}
+
+impl TraceTimes {
+    /// A host takes `host` ps for every message at either end; packets have no headers, and
+    /// [`LEAST_BYTES`] or more.
+    pub fn plain(host: u64, packet_bytes: u32) -> Self {
+        Self { send: host, receive: host, packet_bytes, header_bytes: 0, least_bytes: LEAST_BYTES }
+    }
 }
 
 /// The result of a replay. Times are in picoseconds.
@@ -241,7 +253,8 @@ impl<'t> Replay<'t> {
         }
         for number in 0..packets {
             let length = (bytes - number * most).min(most) as u32;
-            carrier.give([from, host], length.max(LEAST_BYTES), id);
+            let length = length + self.times.header_bytes;
+            carrier.give([from, host], length.max(self.times.least_bytes), id);
         }
     }
 
