@@ -2,6 +2,7 @@
 
 use super::ProgramTime;
 use crate::{Ranked, digits};
+use std::collections::BTreeSet;
 
 /// A cable that is busy for this share of the time or longer is called full.
 const FULL: f64 = 0.8;
@@ -42,7 +43,7 @@ pub fn program_rows(ranked: &[Ranked]) -> ([&'static str; 10], Vec<[String; 10]>
 /// Why the program takes as long as it does on a cabling, in a sentence.
 pub fn program_why(program: &ProgramTime) -> String {
     let waiting = program.waiting_mean_us / program.time_us.max(1e-6);
-    let full = program.cables.iter().filter(|cable| cable.busy_share >= FULL).count();
+    let full = full_cables(program);
     let hops = match program.hops_mean {
         Some(mean) if mean > 0.0 => format!("packets pass {} switches or relays on average", digits(mean)),
         Some(_) => "all packets go to a neighbour".into(),
@@ -53,12 +54,12 @@ pub fn program_why(program: &ProgramTime) -> String {
     };
     let (name, busy) = (format!("{} - {}", cable.from, cable.to), percent(cable.busy_share));
     let bound = if full > 0 {
-        let others = match full {
-            1 => String::new(),
-            _ => format!(" and {} others are", full - 1),
+        let full = match full {
+            1 => format!("{name} is full"),
+            2 => format!("{name} and one other cable are full"),
+            _ => format!("{name} and {} other cables are full", full - 1),
         };
-        let are = if full == 1 { " is" } else { "" };
-        format!("{name}{others}{are} full ({busy} of the time), and the program waits for them")
+        format!("{full} ({busy} of the time), and the program waits for them")
     } else if cable.busy_share < IDLE && waiting < IDLE {
         format!("it computes: ranks wait {} of the time, {name} is busy {busy} of it", percent(waiting))
     } else if cable.busy_share < IDLE {
@@ -79,6 +80,15 @@ pub fn program_why(program: &ProgramTime) -> String {
         count => format!("; {count} cables carry nothing"),
     };
     format!("{bound}; {hops}{unused}")
+}
+
+/// Number of cables of which a direction is full.
+fn full_cables(program: &ProgramTime) -> usize {
+    let full = program.cables.iter().filter(|cable| cable.busy_share >= FULL);
+    // Both directions of a cable have the same two ends.
+    let ends = full
+        .map(|cable| if cable.from < cable.to { [&cable.from, &cable.to] } else { [&cable.to, &cable.from] });
+    ends.collect::<BTreeSet<_>>().len()
 }
 
 /// A time in a unit that fits, with three digits or more.
