@@ -24,6 +24,7 @@ Examples:
   tasuki paper list
   tasuki paper rhinet2 --quick
   tasuki paper rhinet2 --rules                   # what will be judged, and how, without running anything
+  tasuki paper rhinet2 --traces traces           # its NAS programs too; docs/guide/papers.md says how to record
   sudo tasuki paper nic --results nic            # hours; Ctrl-C, and go on with the same command
   tasuki paper atm --json | jq '.[] | select(.agrees == false)'
   tasuki paper rhinet2 --data my                 # with a copy of the papers' figures, changed";
@@ -94,6 +95,10 @@ pub struct PaperArgs {
     /// Compute and simulate only, as other users than root always do
     #[arg(long)]
     pub no_labs: bool,
+    /// Replay the NAS programs of rhinet2 from the traces in this folder: cg.S.16.trace, is.S.16.trace,
+    /// is.S.32.trace, is.S.64.trace, as our kernels write them
+    #[arg(long, value_name = "FOLDER", conflicts_with = "rules")]
+    pub traces: Option<PathBuf>,
     /// Take the papers' figures from the files of this folder, as `tasuki paper data` writes them
     #[arg(long, value_name = "FOLDER")]
     pub data: Option<PathBuf>,

@@ -52,6 +52,7 @@ Examples:
   picture, page
   tasuki plan --hosts 9 --nics 3 --grow cluster.toml --best moved   # hosts more, as few cables moved as \
   possible
+  tasuki plan --hosts 4 --nics 2 --for my.trace --compare cluster.toml    # what suits this one program
   tasuki plan --hosts 8 --nics 4 --rate 10G --pcie 3x4              # a four-port card in a slot of four \
   lanes")]
 pub struct PlanArgs {
@@ -80,6 +81,13 @@ pub struct PlanArgs {
     /// What the best proposal has most of, or least
     #[arg(long, value_enum, default_value_t)]
     pub best: Best,
+    /// Order the proposals by the time that this program takes on each: its messages, as recorded by `tasuki
+    /// run --trace FILE`, replayed over their cables; proposals made for the program are added
+    #[arg(long = "for", value_name = "TRACE")]
+    pub program: Option<PathBuf>,
+    /// With --for: put the cabling of this cluster file beside the proposals
+    #[arg(long, value_name = "FILE", requires = "program")]
+    pub compare: Option<PathBuf>,
     /// Cluster file of what is there already: every proposal says which of its cables stay and which are
     /// moved; --hosts and --nics are what there will be, --switch what is added
     #[arg(long, value_name = "FILE")]

@@ -8,7 +8,7 @@ use crate::rhinet2::Rhinet2Error;
 use crate::score::ScoreError;
 use crate::{atm, cross, nic, rhinet2, score};
 use serde_json::Value;
-use std::{fmt, str::FromStr};
+use std::{fmt, path::Path, str::FromStr};
 use thiserror::Error;
 
 /// A paper.
@@ -35,6 +35,9 @@ pub enum PaperError {
     /// SCore III cannot be simulated.
     #[error(transparent)]
     Score(#[from] ScoreError),
+    /// Nothing of the paper is replayed from traces.
+    #[error("--traces: only rhinet2 replays programs, {0} does not")]
+    NoPrograms(&'static str),
 }
 
 /// There is no such paper.
@@ -107,6 +110,25 @@ impl Paper {
                 rhinet2::run(&rhinet2::Model::fitted(), &data.rhinet2, effort, progress)?
             }
         })
+    }
+
+    /// Replays the programs that the paper ran, from the traces of a folder. `progress` is called with the
+    /// name of each program as it begins.
+    ///
+    /// # Errors
+    /// If the paper ran none that is replayed, or the traces cannot be replayed.
+    pub fn replay(
+        self,
+        data: &Data,
+        folder: &Path,
+        progress: impl FnMut(&str),
+    ) -> Result<Findings, PaperError> {
+        match self {
+            Paper::Rhinet2 => {
+                Ok(rhinet2::programs(&rhinet2::Model::fitted(), &data.rhinet2, folder, progress)?)
+            }
+            _ => Err(PaperError::NoPrograms(self.name())),
+        }
     }
 
     /// The measurements in labs, which need root.

@@ -7,6 +7,7 @@
 //! - [`network`] finds a network by the name of a file or of a shape. [`measure()`] and [`compare()`] measure
 //!   networks, [`routes()`] and [`verify_tables`] check whether routing tables lead everywhere, [`simulate`]
 //!   sends packets.
+//! - A [`Program`] is what a program was recorded to send; it says what a cabling gives to this program.
 //! - [`picture`] draws a network.
 #![forbid(unsafe_code)]
 
@@ -23,11 +24,13 @@ mod measure;
 mod networks;
 pub mod picture;
 mod planes;
+mod program;
 mod propose;
 mod racks;
 mod range;
 mod rank;
 mod routes;
+mod show;
 pub mod simulate;
 mod tables;
 mod traffic;
@@ -44,11 +47,15 @@ pub use grow::{GROW_STEPS, Moves, grown};
 pub use inventory::{Inventory, OwnSwitch, PcieSlot, Prices};
 pub use measure::{MEASURE_STEPS, Measures, WeakPart, measure, measure_rows};
 pub use networks::{network, source_help};
+pub use program::{
+    CableLoad, PROGRAM_COLUMNS, Program, ProgramTime, compare_programs, program_rows, program_why,
+};
 pub use propose::{Proposal, proposals};
 pub use racks::furnish;
 pub use range::{Range, digits};
 pub use rank::{Best, RANK_STEPS, Ranked, compare_ranked, rank};
 pub use routes::{CheckedRoutes, EngineRoutes, RouteOptions, Routes, TableEntry, routes};
+pub use show::{PLAN_COLUMNS, plan_rows};
 pub use tables::TablesFile;
 pub use traffic::{TrafficPattern, TrafficRates};
 pub use verify::{TableFault, Verdict, VerifyOptions, verify_tables};

@@ -1,8 +1,8 @@
 //! Measures proposals and puts them in order.
 
 use crate::{
-    Inventory, MEASURE_STEPS, Measures, Moves, PlanningError, Proposal, Range, Steps, digits, furnish,
-    measure,
+    Inventory, MEASURE_STEPS, Measures, Moves, PlanningError, ProgramTime, Proposal, Range, Steps, digits,
+    furnish, measure,
 };
 use serde::Serialize;
 use std::cmp::Ordering;
@@ -52,6 +52,9 @@ pub struct Ranked {
     /// What happens to the existing cables of a cluster that grows; `None` for a new cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moves: Option<Moves>,
+    /// What the cabling gives to the program for which it is planned, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramTime>,
     /// The cluster, with racks and lengths.
     #[serde(skip)]
     pub cluster: Cluster,
@@ -113,6 +116,7 @@ pub fn rank(proposal: Proposal, inventory: &Inventory, step: Steps<'_>) -> Resul
         cabling,
         pcie: inventory.pcie.map(|_| slot_note(slot, split, whole)),
         moves,
+        program: None,
         cluster,
     })
 }

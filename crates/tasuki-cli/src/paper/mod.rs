@@ -7,7 +7,7 @@ pub use show::cells as print_cells;
 
 use std::{fs, process::ExitCode};
 use tasuki_args::{PaperArgs, PaperCommand, PaperData};
-use tasuki_paper::{Data, FILES, Findings, Paper};
+use tasuki_paper::{Data, FILES, Findings, Paper, rhinet2::PROGRAM_STAGES};
 use tasuki_terminal::{Failure, print_json, progress_bar};
 
 /// Runs the command.
@@ -57,15 +57,22 @@ fn commands(paper: Paper, quick: bool) -> Vec<String> {
 
 /// Simulates and measures.
 fn find(paper: Paper, data: &Data, arguments: &PaperArgs) -> Result<Findings, Failure> {
-    let bar = progress_bar(paper.simulations()).with_prefix(paper.name());
+    let programs = if arguments.traces.is_some() { PROGRAM_STAGES } else { 0 };
+    let bar = progress_bar(paper.simulations() + programs).with_prefix(paper.name());
     let mut begun = 0;
-    let simulated = paper.simulate(data, arguments.quick, |what| {
+    let mut step = |what: &str| {
         bar.set_position(begun);
         bar.set_message(what.to_owned());
         begun += 1;
-    });
+    };
+    // Traces come first, so that one that is wrong is said at once.
+    let replayed =
+        arguments.traces.as_deref().map(|folder| paper.replay(data, folder, &mut step)).transpose();
+    let simulated =
+        replayed.and_then(|replayed| Ok((replayed, paper.simulate(data, arguments.quick, step)?)));
     bar.finish_and_clear();
-    let mut found = simulated?;
+    let (replayed, mut found) = simulated?;
+    found.extend(replayed.unwrap_or_default());
     if !arguments.no_labs {
         found.extend(stages::measure(paper, arguments)?);
         if arguments.quick && !paper.stages(true).is_empty() {

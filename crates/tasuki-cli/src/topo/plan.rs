@@ -5,10 +5,11 @@ use std::{path::PathBuf, process::ExitCode};
 use tasuki_args::{Best, PlanArgs};
 use tasuki_cluster::{AddressPlan, Cluster};
 use tasuki_plan::{
-    GROW_STEPS, Inventory, OwnSwitch, Proposal, RANK_STEPS, Ranked, cabling_list, compare_ranked, digits,
-    folder_files, grown, proposals, rank, write_file, write_folder,
+    GROW_STEPS, Inventory, OwnSwitch, PLAN_COLUMNS, PROGRAM_COLUMNS, PlanningError, Program, Proposal,
+    RANK_STEPS, Ranked, cabling_list, compare_programs, compare_ranked, folder_files, grown, plan_rows,
+    program_rows, program_why, proposals, rank, write_file, write_folder,
 };
-use tasuki_terminal::{Failure, paragraph, print_json, progress_bar, table};
+use tasuki_terminal::{Failure, Rows, paragraph, print_json, progress_bar, table};
 
 /// Proposes cablings, and writes the chosen one.
 pub fn plan(arguments: &PlanArgs) -> Result<ExitCode, Failure> {
@@ -45,7 +46,10 @@ pub fn plan(arguments: &PlanArgs) -> Result<ExitCode, Failure> {
         print_json(&ranked)?;
         return Ok(ExitCode::SUCCESS);
     }
-    print(&ranked);
+    match arguments.program {
+        Some(_) => print_for_program(&ranked),
+        None => print(&ranked),
+    }
     if let Some(one) = chosen {
         println!("\nProposal {}: {}", one.number, one.what);
         print!("{}", cabling_list(&one.cluster, one.moves.as_ref()));
@@ -65,13 +69,27 @@ pub fn plan(arguments: &PlanArgs) -> Result<ExitCode, Failure> {
 
 /// All proposals with their measures, the best one first.
 fn ranked(arguments: &PlanArgs, inventory: &Inventory) -> Result<Vec<Ranked>, Failure> {
-    let found = found(arguments, inventory)?;
-    let bar = progress_bar(found.len() as u64 * RANK_STEPS).with_prefix("plan");
-    let ranked: Result<Vec<Ranked>, _> =
-        found.into_iter().map(|proposal| rank(proposal, inventory, &mut steps(&bar))).collect();
+    let program =
+        arguments.program.as_deref().map(|file| Program::read(file, inventory.hosts)).transpose()?;
+    let mut found = found(arguments, inventory)?;
+    if let Some(program) = &program {
+        program.add_proposals(inventory, arguments.compare.as_deref(), &mut found)?;
+    }
+    let bar =
+        progress_bar(found.len() as u64 * (RANK_STEPS + u64::from(program.is_some()))).with_prefix("plan");
+    let mut step = steps(&bar);
+    let mut one = |proposal| {
+        let mut ranked = rank(proposal, inventory, &mut step)?;
+        if let Some(program) = &program {
+            step("program");
+            ranked.program = Some(program.on(&ranked.cluster)?);
+        }
+        Ok::<_, PlanningError>(ranked)
+    };
+    let ranked: Result<Vec<Ranked>, _> = found.into_iter().map(&mut one).collect();
     bar.finish_and_clear();
     let mut ranked = ranked?;
-    ranked.sort_by(|a, b| compare_ranked(a, b, arguments.best.into()));
+    ranked.sort_by(|a, b| compare_programs(a, b, compare_ranked(a, b, arguments.best.into())));
     (1..).zip(&mut ranked).for_each(|(number, one)| one.number = number);
     Ok(ranked)
 }
@@ -97,59 +115,32 @@ fn found(arguments: &PlanArgs, inventory: &Inventory) -> Result<Vec<Proposal>, F
     Ok(grown?)
 }
 
-fn print(ranked: &[Ranked]) {
-    let mut rows = table([
-        "",
-        "cabling",
-        "all to all",
-        "best",
-        "next",
-        "bisection",
-        "cable fails",
-        "switch fails",
-        "hops",
-        "most",
-        "cables",
-        "NICs",
-        "switches",
-        "cost",
-        "moved",
-    ]);
-    let mega = |rate: f64| digits((rate / 1e5).round() / 10.0);
-    let maybe = |value: Option<String>| value.unwrap_or_else(|| "-".into());
-    for one in ranked {
-        let measures = &one.measures;
-        rows.add_row([
-            one.number.to_string(),
-            one.what.clone(),
-            mega(one.all_to_all_bits_per_second),
-            mega(one.all_to_all_best_bits_per_second.upper),
-            mega(one.neighbour_bits_per_second.upper),
-            measures.bisection_bits_per_second.scaled(1e6).show(""),
-            maybe(one.after_cable_bits_per_second.map(mega)),
-            maybe(one.after_switch_bits_per_second.filter(|_| measures.switches > 0).map(mega)),
-            maybe(measures.average_distance.map(|mean| format!("{mean:.2}"))),
-            maybe(measures.longest_distance.map(|most| most.to_string())),
-            measures.cables.to_string(),
-            measures.nics.to_string(),
-            measures.switches.to_string(),
-            maybe(measures.cost.map(|cost| format!("{cost:.2}"))),
-            maybe(one.moves.as_ref().map(|moves| format!("{} of {}", moves.moved, moves.moved + moves.kept))),
-        ]);
+/// A table of cablings.
+fn rows<const N: usize>((head, lines): ([&'static str; N], Vec<[String; N]>)) -> Rows {
+    let mut rows = table(head);
+    lines.into_iter().for_each(|line| {
+        rows.add_row(line);
+    });
+    rows.keys(2);
+    rows
+}
+
+/// Prints what each proposal gives to a program.
+fn print_for_program(ranked: &[Ranked]) {
+    println!("{}\n", rows(program_rows(ranked)));
+    for (one, program) in ranked.iter().filter_map(|one| Some((one, one.program.as_ref()?))) {
+        println!("{}", paragraph(&format!("{}. {}: {}.", one.number, one.what, program_why(program)), 3));
     }
-    rows.keys(2).right_from(2).without_empty_columns();
+    println!("\n{}", paragraph(PROGRAM_COLUMNS, 0));
+}
+
+fn print(ranked: &[Ranked]) {
+    let mut rows = rows(plan_rows(ranked));
+    rows.right_from(2).without_empty_columns();
     println!("{rows}\n");
     for one in ranked {
         let pcie = one.pcie.as_ref().map(|note| format!(" PCI Express: {note}.")).unwrap_or_default();
         println!("{}", paragraph(&format!("{}. {}: {}.{pcie}", one.number, one.what, one.why), 3));
     }
-    println!("\n{}", paragraph(COLUMNS, 0));
+    println!("\n{}", paragraph(PLAN_COLUMNS, 0));
 }
-
-/// What the columns of the table mean.
-const COLUMNS: &str = "\
-Mbit/s in one direction. all to all: what each host sends when all send to all, over the routes that Tasuki \
-sets; best: the most that any routes could give. next: each host to the next one, over the best routes. \
-bisection: between the worst two halves. cable fails, switch fails: all to all after the worst such loss; 0 \
-separates hosts. hops, most: switches and hosts passed, on average and at most. moved: cables to unplug, of \
-those that there are.";

@@ -11,6 +11,7 @@ mod faults;
 mod flush;
 mod hangs;
 mod matched;
+mod plan_for;
 mod raw_lane;
 mod refusals;
 mod slurm;

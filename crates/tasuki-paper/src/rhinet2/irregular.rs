@@ -66,9 +66,14 @@ impl Irregular {
 
     /// The network of one of the graphs.
     pub fn network(&self, lost: u32) -> Result<Network, NetworkError> {
+        self.network_of(lost, 4)
+    }
+
+    /// The network of one of the graphs, with so many hosts at every switch.
+    pub(super) fn network_of(&self, lost: u32, hosts: u32) -> Result<Network, NetworkError> {
         let kept = mesh_edges().into_iter().enumerate().filter(|(at, _)| lost >> at & 1 == 0);
         let edges: Vec<(usize, usize)> = kept.map(|(_, edge)| edge).collect();
-        shapes::from_edges(self.name, 16, &edges, &fit(4))
+        shapes::from_edges(self.name, 16, &edges, &fit(hosts))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The evaluation of topologies on RHiNET-2 (Koibuchi, Watanabe, Otsuka, Amano, IPSJ Transactions 2004), run
-//! again in the simulator: every cell of tables 1 and 3 to 9 and what the text says of figures 4 and 6 to 8.
+//! again in the simulator: every cell of tables 1 and 3 to 9, what the text says of figures 4 and 6 to 8, and, where
+//! there are traces of them, the NAS programs of tables 10 to 12.
 //!
 //! The model is fitted to figure 4 and table 8 only ([`Model::constants`] lists all numbers that went into
 //! it); the time that packets wait for each other comes from the simulation. `docs/internals/simulator.md`
@@ -17,6 +18,7 @@ mod model;
 mod names;
 mod networks;
 mod programs;
+mod replays;
 mod sensitivity;
 mod tables;
 
@@ -26,6 +28,7 @@ pub use self::error::Rhinet2Error;
 pub use self::figures::{Curve, Figure};
 pub use self::irregular::{Fits, Irregular};
 pub use self::model::{Constant, Model};
+pub use self::replays::{PROGRAM_STAGES, programs};
 pub use self::sensitivity::Moved;
 
 use crate::cell::Findings;

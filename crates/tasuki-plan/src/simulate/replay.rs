@@ -57,7 +57,7 @@ pub fn replay(
     };
     let wrong = |source: TraceError| PlanningError::Trace { path: file.into(), source };
     let trace = Trace::parse(&read_file(file)?).map_err(wrong)?;
-    let times = TraceTimes { send: options.host_ps, receive: options.host_ps, packet_bytes };
+    let times = TraceTimes::plain(options.host_ps, packet_bytes);
     let mut fabric = Fabric::new(net, tables, options.settings)?;
     let mut replay = Replay::new(&trace, fabric.hosts(), times);
     fabric.run(&mut replay, u64::MAX)?;

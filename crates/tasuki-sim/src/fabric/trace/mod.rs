@@ -1,12 +1,15 @@
 //! Traces of the messages of a parallel program, and their replay: `docs/reference/trace-format.md` has the
 //! format.
 
+mod carrier;
 mod parse;
 mod replay;
 mod steps;
+mod striped;
 
 pub use parse::TraceError;
 pub use replay::{LEAST_BYTES, Replay, Replayed, TraceTimes};
+pub use striped::{CableUse, Cables, Path, Striped, StripedError, replay_striped};
 
 /// What the ranks of a program did, in order for each rank.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +24,25 @@ impl Trace {
     /// Number of ranks.
     pub fn ranks(&self) -> usize {
         self.events.len()
+    }
+    /// Whether any rank sends to another one.
+    pub fn has_messages(&self) -> bool {
+        let groups = |what: What| match what {
+            What::Send { .. } => true,
+            What::Collective { group, .. } => self.groups[group as usize].len() > 1,
+            What::Receive { .. } | What::End => false,
+        };
+        self.events.iter().flatten().any(|event| groups(event.what))
+    }
+    /// This trace, in which every rank computes for `ps` picoseconds in all, as long before each of its
+    /// events.
+    #[must_use]
+    pub fn with_computing(mut self, ps: u64) -> Trace {
+        for events in &mut self.events {
+            let each = ps / events.len().max(1) as u64;
+            events.iter_mut().for_each(|event| event.compute_ps = each);
+        }
+        self
     }
     /// Number of events of all ranks.
     pub fn events(&self) -> usize {

@@ -1,6 +1,7 @@
 //! Replaying a trace: every rank computes as long as it did, and sends and waits as it did; the time that
 //! messages take follows from the network.
 
+use super::carrier::Carrier;
 use super::steps::{Step, steps};
 use super::{Trace, TraceError, What};
 use crate::fabric::{Fabric, Load, Packet};
@@ -16,8 +17,20 @@ pub struct TraceTimes {
     pub send: u64,
     /// Time that a host takes for a message that it receives, from the arrival of its last packet on, ps.
     pub receive: u64,
-    /// Longest packet; longer messages are divided, and none is shorter than [`LEAST_BYTES`].
+    /// Most payload of a packet, bytes; longer messages are divided.
     pub packet_bytes: u32,
+    /// Bytes that every packet has besides its payload.
+    pub header_bytes: u32,
+    /// Length of the shortest packet, bytes.
+    pub least_bytes: u32,
+}
+
+impl TraceTimes {
+    /// A host takes `host` ps for every message at either end; packets have no headers, and
+    /// [`LEAST_BYTES`] or more.
+    pub fn plain(host: u64, packet_bytes: u32) -> Self {
+        Self { send: host, receive: host, packet_bytes, header_bytes: 0, least_bytes: LEAST_BYTES }
+    }
 }
 
 /// The result of a replay. Times are in picoseconds.
@@ -136,13 +149,32 @@ impl<'t> Replay<'t> {
         (u64::from(rank) * u64::from(self.hosts) / ranks) as u32
     }
 
+    /// Lets all ranks begin.
+    pub(crate) fn start(&mut self, carrier: &mut impl Carrier) {
+        for rank in 0..self.ranks.len() as u32 {
+            self.go_on(carrier, rank);
+        }
+    }
+
+    /// A timer of a rank is due.
+    pub(crate) fn due(&mut self, carrier: &mut impl Carrier, rank: u32, what: u32) {
+        if what != GO_ON {
+            return self.came(carrier, what);
+        }
+        if let Doing::Sending(to, bytes) = self.ranks[rank as usize].doing {
+            self.ranks[rank as usize].doing = Doing::Busy;
+            self.send(carrier, rank, to, bytes);
+        }
+        self.go_on(carrier, rank);
+    }
+
     /// Lets a rank continue.
-    fn go_on(&mut self, fabric: &mut Fabric, rank: u32) {
-        let now = fabric.now();
+    fn go_on(&mut self, carrier: &mut impl Carrier, rank: u32) {
+        let now = carrier.time();
         let state = &mut self.ranks[rank as usize];
         if let Some(step) = state.steps.pop_front() {
             let stream = state.stream;
-            return self.step(fabric, rank, step, stream);
+            return self.step(carrier, rank, step, stream);
         }
         let Some(event) = self.trace.events[rank as usize].get(state.at).copied() else {
             state.doing = Doing::Done;
@@ -170,15 +202,15 @@ impl<'t> Replay<'t> {
             What::End => {}
         }
         self.result.computing[rank as usize] += event.compute_ps;
-        fabric.timer(now + event.compute_ps, rank, GO_ON);
+        carrier.after(now + event.compute_ps, rank, GO_ON);
     }
 
-    fn step(&mut self, fabric: &mut Fabric, rank: u32, step: Step, stream: u32) {
-        let now = fabric.now();
+    fn step(&mut self, carrier: &mut impl Carrier, rank: u32, step: Step, stream: u32) {
+        let now = carrier.time();
         match step {
             Step::Send { to, bytes } => {
                 self.ranks[rank as usize].doing = Doing::Sending(to, bytes);
-                fabric.timer(now + self.times.send, rank, GO_ON);
+                carrier.after(now + self.times.send, rank, GO_ON);
             }
             Step::Receive { from } => {
                 let flow = (from, rank, stream);
@@ -186,7 +218,7 @@ impl<'t> Replay<'t> {
                     Some(count) if *count > 0 => {
                         *count -= 1;
                         self.ranks[rank as usize].doing = Doing::Busy;
-                        fabric.timer(now + self.times.receive, rank, GO_ON);
+                        carrier.after(now + self.times.receive, rank, GO_ON);
                     }
                     _ => self.ranks[rank as usize].doing = Doing::Waiting(flow, now),
                 }
@@ -195,7 +227,7 @@ impl<'t> Replay<'t> {
     }
 
     /// Hands a message to the network.
-    fn send(&mut self, fabric: &mut Fabric, rank: u32, to: u32, bytes: u64) {
+    fn send(&mut self, carrier: &mut impl Carrier, rank: u32, to: u32, bytes: u64) {
         let flow = (rank, to, self.ranks[rank as usize].stream);
         let most = u64::from(self.times.packet_bytes.max(LEAST_BYTES));
         let packets = bytes.div_ceil(most).max(1);
@@ -216,17 +248,18 @@ impl<'t> Replay<'t> {
         if from == host {
             self.result.local += 1;
             self.messages[id as usize].packets = 1;
-            fabric.timer(fabric.now(), rank, id);
+            carrier.after(carrier.time(), rank, id);
             return;
         }
         for number in 0..packets {
             let length = (bytes - number * most).min(most) as u32;
-            fabric.send(from, host, length.max(LEAST_BYTES), u64::from(id));
+            let length = length + self.times.header_bytes;
+            carrier.give([from, host], length.max(self.times.least_bytes), id);
         }
     }
 
     /// A packet of a message has arrived.
-    fn came(&mut self, fabric: &mut Fabric, id: u32) {
+    pub(crate) fn came(&mut self, carrier: &mut impl Carrier, id: u32) {
         let message = &mut self.messages[id as usize];
         message.packets -= 1;
         if message.packets > 0 {
@@ -234,12 +267,12 @@ impl<'t> Replay<'t> {
         }
         let flow = message.flow;
         self.unused.push(id);
-        let (rank, now) = (flow.1, fabric.now());
+        let (rank, now) = (flow.1, carrier.time());
         match self.ranks[rank as usize].doing {
             Doing::Waiting(wanted, since) if wanted == flow => {
                 self.result.waiting[rank as usize] += now - since;
                 self.ranks[rank as usize].doing = Doing::Busy;
-                fabric.timer(now + self.times.receive, rank, GO_ON);
+                carrier.after(now + self.times.receive, rank, GO_ON);
             }
             _ => *self.come.entry(flow).or_default() += 1,
         }
@@ -248,20 +281,11 @@ impl<'t> Replay<'t> {
 
 impl Load for Replay<'_> {
     fn begin(&mut self, fabric: &mut Fabric) {
-        for rank in 0..self.ranks.len() as u32 {
-            self.go_on(fabric, rank);
-        }
+        self.start(fabric);
     }
 
     fn timer(&mut self, fabric: &mut Fabric, rank: u32, what: u32) {
-        if what != GO_ON {
-            return self.came(fabric, what);
-        }
-        if let Doing::Sending(to, bytes) = self.ranks[rank as usize].doing {
-            self.ranks[rank as usize].doing = Doing::Busy;
-            self.send(fabric, rank, to, bytes);
-        }
-        self.go_on(fabric, rank);
+        self.due(fabric, rank, what);
     }
 
     fn arrived(&mut self, fabric: &mut Fabric, packet: Packet) {
