@@ -66,6 +66,9 @@ pub enum InternalCommand {
     /// What runs on every host while files of a job are there
     #[command(hide = true)]
     CopyAgent,
+    /// What runs on every host before and after a job whose core files are wanted
+    #[command(hide = true)]
+    CoresAgent,
     /// Loads libraries and says which libfabric is among them, and whether it takes the provider
     #[command(hide = true)]
     LibfabricProbe {

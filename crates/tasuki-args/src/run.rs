@@ -25,6 +25,7 @@ pub enum By {
   tasuki run -n 4 --trace a.trace ./a.out    # and then: tasuki topo simulate ring:4 --trace a.trace
   tasuki run -n 4 --cluster cluster.toml --copy --files input.dat ./a.out input.dat
                                              # hosts need not have program and files; they go with the job
+  tasuki run -n 4 --cores ./a.out            # core files of ranks that crash, from all hosts, for gdb
   tasuki run -n 4 --debug ./a.out            # ranks stop in MPI_Init: one prompt for their debuggers
   tasuki run -n 4 --resident ./a.out         # ranks started by the hosts' daemons, without ssh
 
@@ -35,11 +36,12 @@ pub struct RunArgs {
     /// The program, and with what it runs.
     #[command(flatten)]
     pub program: ProgramArgs,
-    /// Run on the real machines of this cluster file, this one among them, over ssh
+    /// Run on the real machines of this cluster file, this one among them, over ssh. With --resident, whose
+    /// daemons know them: the machines that --watch-hangs asks
     #[arg(long, conflicts_with = "lab")]
     pub cluster: Option<PathBuf>,
     /// Have the daemons of the hosts start the ranks (of any MPI, or without one), in turn with other jobs
-    #[arg(long, conflicts_with_all = ["cluster", "dry_run", "copy", "trace"])]
+    #[arg(long, conflicts_with_all = ["dry_run", "copy", "trace"])]
     pub resident: bool,
     /// With --resident: begin every line with the rank that wrote it
     #[arg(long, requires = "resident")]
@@ -76,9 +78,20 @@ pub struct RunArgs {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "10s",
-        conflicts_with_all = ["resident", "dry_run"]
+        conflicts_with = "dry_run"
     )]
     pub watch_hangs: Option<Duration>,
+    /// Let ranks that a signal ends leave core files, and bring those of all hosts to FOLDER (without one:
+    /// here), as core.HOST.RANK.PROCESS
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = ".",
+        conflicts_with_all = ["resident", "dry_run"]
+    )]
+    pub cores: Option<PathBuf>,
     /// Stop all ranks where they enter MPI, and give one prompt for their debuggers, as `tasuki debug` does
     #[arg(long, conflicts_with_all = ["resident", "dry_run"])]
     pub debug: bool,

@@ -37,7 +37,6 @@ mod trace;
 mod tune;
 mod up;
 mod watch;
-mod watch_hangs;
 
 use nix::sys::signal::{SigHandler, Signal, signal};
 use std::process::ExitCode;
@@ -131,6 +130,7 @@ fn internal(command: InternalCommand) -> Result<ExitCode, Failure> {
         InternalCommand::JobFacts { paths } => run::local_facts(&paths),
         InternalCommand::TraceParts { folder } => trace::parts(&folder),
         InternalCommand::CopyAgent => copy::agent(),
+        InternalCommand::CoresAgent => Ok(tasuki_cores::agent_main()),
         InternalCommand::LibfabricProbe { libraries } => {
             Ok(ExitCode::from(tasuki_launch::libfabric_probe_main(&libraries) as u8))
         }

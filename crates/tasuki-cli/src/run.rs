@@ -7,7 +7,6 @@ use crate::{
     lab::exit_code,
     report::{self, Before},
     trace,
-    watch_hangs::HangWatch,
 };
 use std::{
     ffi::OsString,
@@ -17,14 +16,16 @@ use std::{
 use tasuki_args::{EnvArgs, RunArgs, transport::choose};
 use tasuki_cluster::Cluster;
 use tasuki_control::Sharing;
+use tasuki_cores::Cores;
 use tasuki_debug::stand;
 use tasuki_fleet::{Fleet, LabHosts, SshHosts};
+use tasuki_hang::HangWatch;
 use tasuki_job::{
     Finder, JobFacts, JobRequest, KeyAdvice, Recording, RunError, check_one_network, facts, key_advice,
     own_provider, run_name,
 };
 use tasuki_lab::Exit;
-use tasuki_launch::{Flavour, Mpi, NcclPlugin, Origin, Scope, Setting, environment};
+use tasuki_launch::{Detected, Flavour, Mpi, NcclPlugin, Origin, Scope, Setting, environment};
 use tasuki_load::RUN_ID;
 use tasuki_terminal::{Failure, print_json, print_json_line};
 
@@ -55,6 +56,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let mut exports: Vec<_> = program.export.iter().cloned().chain(recorded).chain(named).collect();
     let front = front(arguments, &mut exports);
     let fleet = Fleet::find(program.lab.as_deref(), arguments.cluster.as_deref())?;
+    let cores = arguments.cores.as_deref().map(|to| cores_before(&fleet, &name, to)).transpose()?;
     if matches!(fleet, Fleet::Local) {
         eprintln!("tasuki: all ranks run on this machine: no --cluster FILE, and no lab, was named");
     }
@@ -77,17 +79,19 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     };
     let before = arguments.report.as_ref().map(|_| Before::of(&fleet));
     let exit = match arguments.copy {
-        true => run_copied(&request, &fleet, &arguments.files)?,
+        true => run_copied(&request, &fleet, &arguments.files, cores.as_ref())?,
         false => {
             let job = request.prepare(&fleet)?;
             if arguments.dry_run {
                 println!("{}", job.shown());
                 return Ok(ExitCode::SUCCESS);
             }
-            match (&recording, &watch) {
-                (None, None) => job.run(&fleet)?,
+            let exit = match (&recording, &watch, &cores) {
+                (None, None, None) => job.run(&fleet)?,
                 _ => job.run_and_return(&fleet)?,
-            }
+            };
+            collect(cores.as_ref(), &fleet, &request.folder, &detected, exit);
+            exit
         }
     };
     drop(watch);
@@ -117,21 +121,47 @@ fn keep(
 
 /// The words before the program, and the variables that go with them.
 fn front(arguments: &RunArgs, exports: &mut Vec<String>) -> Vec<OsString> {
-    let Some(name) = &arguments.stand else { return Vec::new() };
+    let cores = if arguments.cores.is_some() { tasuki_cores::front() } else { Vec::new() };
+    let Some(name) = &arguments.stand else { return cores };
     // Ranks that a debugger has stopped do not answer the greetings of others, and have not failed.
     if !exports.iter().any(|export| export.starts_with("TASUKI_GREETING")) {
         exports.push("TASUKI_GREETING=0".into());
     }
-    stand(name)
+    [cores, stand(name)].concat()
+}
+
+/// Says which core files kernels will lose, before the job `name` begins.
+fn cores_before(fleet: &Fleet, name: &str, to: &Path) -> Result<Cores, Failure> {
+    let (cores, warnings) = Cores::before(fleet, (RUN_ID, name), to)
+        .map_err(|error| Failure::new(format!("--cores {}: {error}", to.display())))?;
+    warnings.iter().for_each(|warning| eprintln!("tasuki: {warning}"));
+    Ok(cores)
+}
+
+/// Brings the core files of a job here that has ended, and says whose they are.
+fn collect(cores: Option<&Cores>, fleet: &Fleet, folder: &Path, program: &Detected, exit: Exit) {
+    let Some(cores) = cores else { return };
+    let program = program.argv.first().map_or(Path::new(""), Path::new);
+    let found = cores.collect(fleet, folder, program, exit != Exit::Code(0));
+    found.cores.iter().chain(&found.problems).for_each(|line| eprintln!("tasuki: {line}"));
 }
 
 /// Runs a job whose program and files are sent to the hosts, and removes them afterwards.
-fn run_copied(request: &JobRequest<'_>, fleet: &Fleet, files: &[PathBuf]) -> Result<Exit, Failure> {
+fn run_copied(
+    request: &JobRequest<'_>,
+    fleet: &Fleet,
+    files: &[PathBuf],
+    cores: Option<&Cores>,
+) -> Result<Exit, Failure> {
+    let program = request.detected;
     let copied = copy::send(fleet, request.detected, files)?;
     let detected = copy::moved(request.detected, &copied);
     let folder = copied.folder.clone();
     let request = JobRequest { detected: &detected, folder, is_everywhere: true, ..request.clone() };
     let ended = request.prepare(fleet).and_then(|job| job.run_and_return(fleet));
+    if let Ok(exit) = ended {
+        collect(cores, fleet, &request.folder, program, exit);
+    }
     copy::end(copied);
     Ok(ended?)
 }

@@ -3,11 +3,9 @@
 use std::{io, process::ExitCode};
 use tasuki_args::StacksArgs;
 use tasuki_fleet::Fleet;
+use tasuki_hang::OUTSIDE;
 use tasuki_stacks::{Group, HostStacks, ProcessStacks, Selection, Stacks, ranks_in_words};
 use tasuki_terminal::{Failure, print_json, print_json_line, progress_bar, table, width};
-
-/// What stands in the place of an MPI function where a rank is in none.
-pub(crate) const OUTSIDE: &str = "(not in MPI)";
 
 /// The internal command that every host runs: reads which processes are meant, and prints where they are,
 /// both as JSON.

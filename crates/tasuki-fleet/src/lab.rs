@@ -24,6 +24,8 @@ pub struct LabHosts {
     pub options: LabOptions,
     /// The lab's own name of every host of `cluster`.
     names: Vec<String>,
+    /// Whether this process is in one of its hosts, where the lab has no name.
+    is_around: bool,
 }
 
 impl LabHosts {
@@ -32,16 +34,17 @@ impl LabHosts {
     /// # Errors
     /// If no such lab is up, several could be meant, or it does not answer.
     pub fn running(name: Option<&str>) -> Result<Self, FleetError> {
-        let status = Lab::choose(name)?.status()?;
+        let lab = Lab::choose(name)?;
+        let status = lab.status()?;
         let cluster = Cluster::parse(&status.cluster, status.source.as_deref())?;
-        Ok(Self::new(cluster, status.options))
+        Ok(Self { is_around: lab.name().is_none(), ..Self::new(cluster, status.options) })
     }
 
     /// A lab that was built of this cluster with these options.
     pub fn new(cluster: Cluster, options: LabOptions) -> Self {
         let cluster = cluster.with_lab_macs();
         let names = cluster.hosts.iter().map(|host| host.name.clone()).collect();
-        Self { lab: options.name.clone(), cluster, options, names }
+        Self { lab: options.name.clone(), cluster, options, names, is_around: false }
     }
 
     /// This lab, compared with another plan of what it should be. A host of the plan is the lab's host of the
@@ -85,7 +88,11 @@ impl LabHosts {
         argv: impl IntoIterator<Item = impl AsRef<OsStr>>,
     ) -> Command {
         let mut command = this_program(["lab", "exec"]);
-        command.args(options).args(["--lab", &self.lab, &self.names[host.0], "--"]).args(argv);
+        command.args(options);
+        if !self.is_around {
+            command.args(["--lab", &self.lab]);
+        }
+        command.args([&self.names[host.0], "--"]).args(argv);
         command
     }
 }
@@ -116,6 +123,13 @@ mod tests {
             line(&lab().command(HostId(0), ["ip", "route"].map(OsString::from))),
             "lab exec --job --lab l n1 -- ip route"
         );
+    }
+
+    #[test]
+    fn in_a_host_of_the_lab_its_name_is_not_given() {
+        let lab = LabHosts { is_around: true, ..lab() };
+        let command = lab.command(HostId(0), ["id".into()]);
+        assert_eq!(line(&command), "lab exec --job n1 -- id");
     }
 
     #[test]

@@ -38,12 +38,18 @@ fn process(page: Snapshot) -> ProcessSample {
     let environment: HashMap<OsString, OsString> = process.environ().unwrap_or_default();
     let variable = |name: &str| Some(environment.get(OsStr::new(name))?.to_string_lossy().into_owned());
     ProcessSample {
-        job: variable(JOB_ID).or_else(|| variable(RUN_ID)),
+        job: variable(JOB_ID).map(number_of_job).or_else(|| variable(RUN_ID)),
         ranks: RANKS.iter().find_map(|name| variable(name)?.parse().ok()),
         cpu_ns: Some((stat.utime + stat.stime).saturating_mul(tick_ns())),
         memory: Some(stat.rss.saturating_mul(procfs::page_size())),
         page,
     }
+}
+
+/// The number of a job of the resident runtime, which users know it by, from the name that the job has for its
+/// shepherds.
+fn number_of_job(name: String) -> String {
+    name.strip_prefix("tasuki-").map_or_else(|| name.clone(), str::to_owned)
 }
 
 #[cfg(test)]
@@ -64,5 +70,11 @@ mod tests {
         assert_eq!((other.cpu_ns, other.memory), (None, None), "it has the number of another process");
         let gone = process(page(u32::MAX, "gone"));
         assert_eq!((gone.page.program.as_str(), gone.cpu_ns, gone.memory), ("gone", None, None));
+    }
+
+    #[test]
+    fn jobs_of_the_runtime_are_known_by_the_numbers_that_users_know() {
+        assert_eq!(number_of_job("tasuki-7".into()), "7");
+        assert_eq!(number_of_job("7".into()), "7");
     }
 }

@@ -13,6 +13,8 @@ use std::{
 };
 use tasuki_args::{JobName, ProgramArgs, RunArgs, SubmitArgs};
 use tasuki_control::{Bytes, INPUT_MAX, JobId, Reply, Request, Terms, Work};
+use tasuki_fleet::Fleet;
+use tasuki_hang::HangWatch;
 use tasuki_job::{Prepared, Resident, WorkRequest};
 use tasuki_runtime::Client;
 use tasuki_terminal::Failure;
@@ -42,6 +44,12 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let work = work(&mut client, program, true)?;
     let (timeout, sharing) = (arguments.timeout.map(seconds), arguments.sharing.sharing());
     let job = submitted(&mut client, work, Terms { timeout, sharing, ..Terms::default() })?;
+    let watch = arguments.watch_hangs.map(|limit| {
+        // In a host of a lab the lab is found without its name.
+        let fleet = Fleet::find(None, arguments.cluster.as_deref())?;
+        Ok::<_, Failure>(HangWatch::start(fleet, job.to_string(), limit))
+    });
+    let _watch = watch.transpose()?;
     // The daemon ends the job when this connection ends, so it lasts as long as this process.
     thread::spawn(move || feed(client, job));
     let mut canceller = connect()?;

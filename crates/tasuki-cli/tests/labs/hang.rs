@@ -3,8 +3,8 @@
 //! The programs say themselves where each rank will be, and whom it waits for there.
 
 use crate::support::{
-    Background, TestLab, eventually,
-    mpis::{Mpi, build_for_debuggers, mpis, run_over},
+    Background, MARK, TestLab, eventually,
+    mpis::{Mpi, build_for_debuggers, mpis, peers, run_over},
     skip_without_root, tasuki, text,
 };
 use serde_json::Value;
@@ -205,4 +205,39 @@ fn a_job_that_hangs_is_told_while_it_runs() {
         assert!(told.contains("2 ranks: stuck") && told.contains("rank 1 waits for a message from rank 0"));
         assert!(!told.contains("with any tag"), "that is another job: {told}");
     }
+}
+
+#[test]
+fn a_job_of_the_runtime_is_watched_and_known_by_its_number() {
+    let test = "a_job_of_the_runtime_is_watched_and_known_by_its_number";
+    if skip_without_root(test) {
+        return;
+    }
+    let lab = TestLab::up("hang-resident", &["--shape", "full:2", "--runtime"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let mpis = mpis(test);
+    let Some(mpi) = mpis.iter().find(|mpi| mpi.name == "mpich-5.0") else { return };
+    let program = build_for_debuggers(mpi, "deadlocks/receives.c", folder.path());
+    let log = folder.path().join("said");
+    let file = fs::File::create(&log).expect("a file");
+    let mut run = tasuki();
+    run.args(["run", "--lab", &lab.name, "--resident", "--watch-hangs=2s", "-n", "3", "--mpi", mpi.name]);
+    run.arg(&program).arg("crossed").env("TASUKI_PEERS", peers()).env(MARK, &lab.name);
+    let job = Background(
+        run.stdin(Stdio::null())
+            .stdout(file.try_clone().expect("a file"))
+            .stderr(file)
+            .spawn()
+            .expect("starts"),
+    );
+    let mut said = String::new();
+    eventually("the watch to say why nothing goes on", || {
+        said = fs::read_to_string(&log).expect("reads");
+        said.contains("these ranks wait for each other in a circle")
+    });
+    assert!(said.contains("(job 1), 3 ranks: stuck"), "{said}");
+    let asked = tasuki().args(["hang", "1", "--lab", &lab.name]).output().expect("starts");
+    assert_eq!(asked.status.code(), Some(3), "{}", text(&asked));
+    drop(job);
+    lab.down();
 }

@@ -5,6 +5,7 @@ mod support;
 
 mod check;
 mod check_programs;
+mod cores;
 mod dashboard;
 mod dashboard_page;
 mod debug;

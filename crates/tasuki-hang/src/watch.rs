@@ -1,6 +1,6 @@
-//! `tasuki run --watch-hangs`: says why a job does not go on, while it runs.
+//! Says why a job does not go on, while it runs.
 
-use crate::hang::{details, examine, title, word};
+use crate::{details, examine, title, word};
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     thread::{self, JoinHandle},

@@ -1,0 +1,34 @@
+//! Jobs between two looks at their counters.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+use tasuki_fleet::Fleet;
+use tasuki_stacks::{Stacks, State, Verdict, verdicts};
+use tasuki_stats::Look;
+
+/// How long counters must not have changed, at least. Ranks bring theirs up to date five times a second.
+const QUIET: Duration = Duration::from_secs(2);
+
+/// The verdicts of all jobs that `stacks` looks at, which takes seconds; and what is not known, and why.
+pub fn examine(fleet: &Fleet, stacks: impl FnOnce() -> Stacks) -> (Vec<Verdict>, Vec<String>) {
+    let (began, before) = (Instant::now(), Look::at(fleet));
+    let stacks = stacks();
+    thread::sleep(QUIET.saturating_sub(began.elapsed()));
+    let after = Look::at(fleet);
+    let mut found = verdicts(&before.processes, &stacks.processes, &after.processes);
+    let problems = [before.problems, stacks.problems, after.problems].concat();
+    if !problems.is_empty() {
+        found.iter_mut().for_each(doubt);
+    }
+    (found, problems)
+}
+
+/// Not all hosts have answered: there may be ranks that could send.
+fn doubt(found: &mut Verdict) {
+    if found.state == State::Stuck {
+        found.state = State::Suspected;
+        found.why = "no message moves, and none is under way; but not all of it is known (see below)".into();
+    }
+}
