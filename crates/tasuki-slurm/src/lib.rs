@@ -46,6 +46,7 @@ fn names<'a>(hosts: impl IntoIterator<Item = usize>, cluster: &'a Cluster) -> St
 fn nodes(cluster: &Cluster) -> String {
     let mut text = head(cluster, "Nodes");
     text += "# In slurm.conf:  include tasuki-nodes.conf\n";
+    text += "# Steps get rails (srun --gres=rail:2) if slurm.conf also says  SelectType=select/cons_tres\n";
     let _ = writeln!(text, "GresTypes={RAIL}\nTopologyPlugin=topology/tree");
     for host in &cluster.hosts {
         if host.cores.is_none() {

@@ -2,9 +2,9 @@
 
 use crate::support::{
     mpi::Programs,
-    mpis::{Mpi, build, mpis},
-    ok,
-    slurm::Slurm,
+    mpis::{Mpi, build, mpis, peers},
+    ok, skipped,
+    slurm::{Slurm, spank},
     text,
 };
 use std::fs;
@@ -69,6 +69,54 @@ fn a_killed_rank_ends_its_step() {
         assert!(![Some(0), Some(124)].contains(&output.status.code()), "{}: {said}", mpi.name);
         assert!(said.contains("Killed"), "{}: Slurm says what became of the rank: {said}", mpi.name);
     }
+}
+
+#[test]
+fn rails_are_resources_of_nodes() {
+    let Some(slurm) = Slurm::up("rails_are_resources_of_nodes") else { return };
+    // Both hosts have the NIC of their one cable.
+    let nodes = ok(&mut slurm.command("n1", "sinfo", &["-h", "-N", "-o", "%N %G"]));
+    assert_eq!(nodes, "n1 rail:1\nn2 rail:1\n");
+    let said = ok(&mut slurm.command("n1", "srun", &["-N2", "--gres=rail:1", "hostname"]));
+    let mut lines: Vec<_> = said.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["n1", "n2"]);
+    let output = slurm.command("n1", "srun", &["-N2", "--gres=rail:2", "hostname"]).output().expect("runs");
+    let said = text(&output);
+    assert!(!output.status.success() && said.contains("Requested node configuration"), "{said}");
+}
+
+/// Without a TaskProlog, since no MPI is named to it.
+#[test]
+fn a_spank_plug_in_gives_every_step_its_variables() {
+    let test = "a_spank_plug_in_gives_every_step_its_variables";
+    let Some(slurm) = Slurm::up(test) else { return };
+    if !peers().join("slurm/usr/include/slurm/spank.h").exists() {
+        return skipped(test, "no spank.h: scripts/oracles");
+    }
+    spank(&slurm);
+    for mpi in mpis(test) {
+        let hello = build(&mpi, "hello.c", slurm.path());
+        let script = format!("echo over $FI_PROVIDER; exec {}", hello.display());
+        let choice = format!("--tasuki={}", mpi.name);
+        let argv = ["-N2", "-n4", &choice, plugin(&mpi), "sh", "-c", &script];
+        let said = ok(&mut slurm.command("n1", "srun", &argv));
+        assert_eq!(said.matches("over tasuki\n").count(), 4, "{}: {said}", mpi.name);
+        for line in ["rank 0 of 4 on n1", "rank 3 of 4 on n2", "ring ok"] {
+            assert!(said.contains(line), "{}: {said}", mpi.name);
+        }
+    }
+    let script = ["sh", "-c", "echo provider $FI_PROVIDER"];
+    for choice in [&[][..], &["--tasuki=off"]] {
+        let argv = [&["-N2"], choice, &script[..]].concat();
+        let said = ok(&mut slurm.command("n1", "srun", &argv));
+        assert_eq!(said, "provider\nprovider\n", "{choice:?}: variables are for steps that ask for them");
+    }
+    // A step whose MPI is not there does not begin, and its user reads why.
+    let argv = ["-N2", "--tasuki=nonsense", "hostname"];
+    let output = slurm.command("n1", "srun", &argv).output().expect("runs");
+    let said = text(&output);
+    assert!(!output.status.success() && said.contains("no such MPI is installed"), "{said}");
 }
 
 #[test]

@@ -72,7 +72,8 @@ fn settings(folder: &Path) -> String {
          SlurmdSpoolDir=/run/slurm/spool\nSlurmctldPidFile=/run/slurm/controller.pid\n\
          SlurmdPidFile=/run/slurm/daemon.pid\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n\
          JobAcctGatherType=jobacct_gather/none\nSlurmdParameters=config_overrides\n\
-         TaskProlog={folder}/task-prolog\ninclude {folder}/tasuki-nodes.conf\n",
+         SelectType=select/cons_tres\nTaskProlog={folder}/task-prolog\n\
+         include {folder}/tasuki-nodes.conf\n",
         plugins.display()
     )
 }
@@ -84,7 +85,7 @@ fn configure(folder: &Path) {
     ok(tasuki().args(["slurm", "conf"]).arg(file("cluster.toml")).arg("-o").arg(folder));
     write("slurm.conf", &settings(folder));
     let prolog = format!(
-        "#!/bin/sh\nexec {} slurm task-prolog --mpi \"$WITH_MPI\" --cluster {}/cluster.toml\n",
+        "#!/bin/sh\n[ -z \"$WITH_MPI\" ] || exec {} slurm task-prolog --mpi \"$WITH_MPI\" --cluster {}/cluster.toml\n",
         env!("CARGO_BIN_EXE_tasuki"),
         folder.display()
     );
@@ -93,4 +94,19 @@ fn configure(folder: &Path) {
     // The key of a lab that nobody else reaches.
     write("munge.key", &"tasuki".repeat(20));
     fs::set_permissions(file("munge.key"), Permissions::from_mode(0o400)).expect("sets them");
+}
+
+/// Builds the SPANK plug-in for this Slurm, and names it in its configuration, from where commands and daemons
+/// take it at once.
+pub fn spank(slurm: &Slurm) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/slurm/tasuki_spank.c");
+    let plugin = slurm.path().join("tasuki_spank.so");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-Wall", "-Wextra", "-Werror", "-O2", "-shared", "-fPIC", "-I"]);
+    ok(compiler.arg(peers().join("slurm/usr/include")).arg("-o").arg(&plugin).arg(source));
+    let program = env!("CARGO_BIN_EXE_tasuki");
+    let cluster = slurm.path().join("cluster.toml");
+    let words = format!("tasuki={program} cluster={}", cluster.display());
+    let line = format!("required {} {words}\n", plugin.display());
+    fs::write(slurm.path().join("plugstack.conf"), line).expect("a file");
 }
