@@ -22,7 +22,7 @@
 
 SPANK_PLUGIN(tasuki, 1);
 
-/* How long the command may take, ms: it reads two files. A step goes on without variables after that. */
+/* How long the command may take, ms: it reads two files. The tasks of the step do not begin then. */
 #define LIMIT_MS 20000
 /* Most bytes of what the command prints. */
 #define TEXT_MAX 65536

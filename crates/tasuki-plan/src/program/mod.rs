@@ -202,9 +202,10 @@ fn cabled(cluster: &Cluster) -> Vec<[(bool, usize); 2]> {
 /// Orders the cabling first on which the program ends sooner; those with equal times as `otherwise` says.
 /// A cabling without a time stands last.
 pub fn compare_programs(a: &Ranked, b: &Ranked, otherwise: Ordering) -> Ordering {
-    let time = |one: &Ranked| one.program.as_ref().map_or(f64::INFINITY, |program| program.time_us);
-    let (a, b) = (time(a), time(b));
-    if a == b || (a - b).abs() <= EQUAL * a.min(b) { otherwise } else { a.total_cmp(&b) }
+    // Times are rounded, so that a time that equals two others makes these equal: sorting relies on that.
+    let rounded = |time_us: f64| (time_us.max(EQUAL).ln() / EQUAL).round() as i64;
+    let time = |one: &Ranked| one.program.as_ref().map_or(i64::MAX, |program| rounded(program.time_us));
+    time(a).cmp(&time(b)).then(otherwise)
 }
 
 #[cfg(test)]
