@@ -70,7 +70,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["resident", "dry_run"])]
     pub report: Option<PathBuf>,
     /// Say why nothing goes on when no message of the job has moved for so long (without a time: 10s): who
-    /// waits for whom, and whether that can end, as `tasuki hang` does. It needs gdb on the hosts
+    /// waits for whom, and whether that can end, as `tasuki hang` does; for a rank that computes,
+    /// after twenty times so long. It needs gdb on the hosts
     #[arg(
         long,
         value_name = "DURATION",

@@ -57,7 +57,7 @@ pub(crate) struct Core {
 
 impl Cores {
     /// Asks all hosts what their kernels do with core files, and returns with what is wanted what of it will
-    /// lose some, a line for hosts of which the same is true. Core files are to come to the folder `to`, which
+    /// lose some, a line for hosts of which it is true. Core files are to come to the folder `to`, which
     /// is made if it is not there. `mark` is the environment variable, with its value, by which processes of
     /// the job are known.
     ///

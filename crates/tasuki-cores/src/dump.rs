@@ -12,8 +12,8 @@ const SIGNAL_AT: usize = 0;
 const PROCESS_AT: usize = 24;
 /// The entry of the auxiliary vector with the address of the program's path (AT_EXECFN).
 const PATH: u64 = 31;
-/// How far from that address the environment is looked for, in bytes. It lies right below; Linux gives it, with
-/// the arguments, a quarter of the stack's limit, which is 2 MiB as systems have it.
+/// How far from that address the environment is looked for, in bytes. It lies right below; Linux gives it,
+/// with the arguments, a quarter of the stack's limit, which is 2 MiB as systems have it.
 const REACH: u64 = 2 << 20;
 /// Environment variables in which launchers put a process's rank: Open MPI, Hydra, PMIx, Slurm.
 const RANKS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"];

@@ -90,8 +90,8 @@ fn note(bytes: &[u8]) -> Option<((u32, Vec<u8>), &[u8])> {
     Some(((number32(bytes, 8)?, contents.to_vec()), after))
 }
 
-/// What lay in memory around an address: the address of the first byte, and up to `most` bytes on each side of
-/// it, no further than its segment. `None`: the file does not hold it.
+/// What lay in memory around an address: the address of the first byte, and up to `most` bytes on each side
+/// of it, no further than its segment. `None`: the file does not hold it.
 pub(crate) fn around(file: &File, segments: &[Segment], address: u64, most: u64) -> Option<(u64, Vec<u8>)> {
     let holds = |it: &&Segment| {
         it.kind == LOAD && (it.address..it.address.saturating_add(it.length)).contains(&address)

@@ -73,7 +73,7 @@ impl Kernel {
     /// What of it will lose core files, and what helps; `None`: nothing.
     pub fn warning(&self) -> Option<String> {
         if self.limit == Some(0) {
-            let words = "core files may have 0 bytes (hard limit of RLIMIT_CORE), so ranks leave none; `core` \
+            let words = "core files may have 0 bytes (hard limit of RLIMIT_CORE), ranks leave none: `core` \
                          in /etc/security/limits.conf raises it";
             return Some(words.into());
         }
@@ -92,8 +92,8 @@ impl Kernel {
                 None
             }
             Place::Files { .. } => Some(format!(
-                "core files are named {pattern}, without the number of the process: of several ranks that die \
-                 in one folder one overwrites the other's; `sysctl kernel.core_uses_pid=1` keeps all"
+                "core files are named {pattern}, without the number of the process: of several ranks that \
+                 die in one folder one overwrites the other's; `sysctl kernel.core_uses_pid=1` keeps all"
             )),
         }
     }

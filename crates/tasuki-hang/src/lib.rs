@@ -1,4 +1,4 @@
-//! Whether the jobs of a fleet go on: looked at once ([`examine`]), and said by itself when one has stood still
+//! Whether the jobs of a fleet go on: looked at once ([`examine`]), and said by itself when one stands still
 //! ([`HangWatch`]); and the words for people ([`title`], [`word`], [`details`]).
 #![forbid(unsafe_code)]
 

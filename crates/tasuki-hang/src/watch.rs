@@ -12,6 +12,8 @@ use tasuki_stacks::{Selection, Stacks, State, Verdict};
 
 /// How often it is looked whether messages move.
 const INTERVAL: Duration = Duration::from_secs(1);
+/// How many times the limit a rank may be outside MPI before it is told that the others wait for it.
+const PATIENCE: u32 = 20;
 
 /// Watches the job of one name, from another thread, until it is dropped.
 pub struct HangWatch {
@@ -39,15 +41,17 @@ impl Drop for HangWatch {
 
 fn watch(fleet: Fleet, job: &str, limit: Duration, ended: &Receiver<()>) {
     let mut watcher = Watcher::start(fleet, INTERVAL);
-    let (mut since, mut is_told) = (Instant::now(), false);
+    let (mut since, mut due, mut is_told) = (Instant::now(), limit, false);
     while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
         if moves(&watcher.load(), job) {
-            since = Instant::now();
+            (since, due) = (Instant::now(), limit);
             if std::mem::take(&mut is_told) {
                 eprintln!("tasuki: messages move again");
             }
-        } else if since.elapsed() >= limit && !is_told {
-            is_told = tell(watcher.fleet(), job, limit);
+        } else if since.elapsed() >= due && !is_told {
+            is_told = tell(watcher.fleet(), job, since, limit);
+            // Debuggers stop ranks for a moment, which those that compute are to notice seldom.
+            due = since.elapsed() * 2;
         }
     }
 }
@@ -60,18 +64,42 @@ fn moves(load: &Load, job: &str) -> bool {
         || ranks.any(|rank| rank.messages_sent + rank.messages_received + rank.sent + rank.received > 0.0)
 }
 
-/// Says why nothing moves; returns whether that is so.
-fn tell(fleet: &Fleet, job: &str, limit: Duration) -> bool {
+/// Says why nothing has moved since then; returns whether there was something to say.
+fn tell(fleet: &Fleet, job: &str, since: Instant, limit: Duration) -> bool {
     let selection = Selection { job: Some(job.to_owned()), ..Selection::default() };
     let (found, problems) = examine(fleet, || Stacks::of(fleet, &selection, |_| {}));
-    let still: Vec<&Verdict> = found.iter().filter(|found| found.state != State::GoesOn).collect();
-    for found in &still {
+    let quiet = since.elapsed();
+    let told: Vec<&Verdict> = found.iter().filter(|found| is_told(found.state, quiet, limit)).collect();
+    for found in &told {
         let (title, word) = (title(found), word(found.state));
-        let seconds = limit.as_secs();
+        let seconds = quiet.as_secs();
         eprintln!("tasuki: {title}: {word}; no message has moved for {seconds} s\n{}", details(found));
     }
-    if !still.is_empty() {
+    if !told.is_empty() {
         problems.iter().for_each(|problem| eprintln!("tasuki: {problem}"));
     }
-    !still.is_empty()
+    !told.is_empty()
+}
+
+/// Whether a state is told when nothing has moved for so long. Others that wait for a rank which computes, or
+/// waits for a file, are no hang before that takes very long.
+fn is_told(state: State, quiet: Duration, limit: Duration) -> bool {
+    match state {
+        State::GoesOn => false,
+        State::Late => quiet >= limit * PATIENCE,
+        State::UnderWay | State::Suspected | State::Stuck => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_computes_is_no_hang_before_twenty_times_the_limit() {
+        let (limit, quiet) = (Duration::from_secs(5), Duration::from_secs(60));
+        let told = |state, quiet| is_told(state, quiet, limit);
+        assert!(!told(State::Late, quiet) && told(State::Late, limit * 20) && told(State::Stuck, limit));
+        assert!(!told(State::GoesOn, limit * 1000));
+    }
 }

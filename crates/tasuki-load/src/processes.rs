@@ -46,8 +46,8 @@ fn process(page: Snapshot) -> ProcessSample {
     }
 }
 
-/// The number of a job of the resident runtime, which users know it by, from the name that the job has for its
-/// shepherds.
+/// The number of a job of the resident runtime, which users know it by, from the name that the job has for
+/// its shepherds.
 fn number_of_job(name: String) -> String {
     name.strip_prefix("tasuki-").map_or_else(|| name.clone(), str::to_owned)
 }

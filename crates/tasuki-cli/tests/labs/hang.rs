@@ -213,7 +213,7 @@ fn a_job_of_the_runtime_is_watched_and_known_by_its_number() {
     if skip_without_root(test) {
         return;
     }
-    let lab = TestLab::up("hang-resident", &["--shape", "full:2", "--runtime"]);
+    let lab = TestLab::up("hang-resident", &["--shape", "full:3", "--runtime"]);
     let folder = tempfile::tempdir().expect("a folder");
     let mpis = mpis(test);
     let Some(mpi) = mpis.iter().find(|mpi| mpi.name == "mpich-5.0") else { return };
