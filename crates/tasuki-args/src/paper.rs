@@ -24,7 +24,7 @@ Examples:
   tasuki paper list
   tasuki paper rhinet2 --quick
   tasuki paper rhinet2 --rules                   # what will be judged, and how, without running anything
-  tasuki paper rhinet2 --traces traces           # its NAS programs too; docs/guide/papers.md says how to record
+  tasuki paper rhinet2 --traces traces           # its NAS programs too: docs/guide/papers.md
   sudo tasuki paper nic --results nic            # hours; Ctrl-C, and go on with the same command
   tasuki paper atm --json | jq '.[] | select(.agrees == false)'
   tasuki paper rhinet2 --data my                 # with a copy of the papers' figures, changed";

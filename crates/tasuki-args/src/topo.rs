@@ -75,8 +75,8 @@ pub enum TopoCommand {
 The tables and stated figures of Koibuchi, Watanabe, Otsuka, Amano (IPSJ Transactions 2004): 16 switches \
 with 8 ports, 64 hosts, barriers and bandwidths on mesh, torus, ring, fat tree and Clos networks. The model \
 is fitted to figure 4 and table 8; waiting comes from the simulation. Of the irregular networks A and B only \
-statistics are known: a range over the graphs that have them. Tables 10 to 12 need traces of programs that \
-are not published. All that went in is listed at the end, and in docs/internals/simulator.md.
+statistics are known: a range over the graphs that have them. Tables 10 to 12: tasuki paper \
+rhinet2 --traces. All that went in is listed at the end, and in docs/internals/simulator.md.
 
 `agrees`: within 2 % or two of the paper's standard errors; within 5 points for what complement traffic \
 loses (T9), within 3 for torus over mesh (F6); a range must hold the published figure.

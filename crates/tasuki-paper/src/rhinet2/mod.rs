@@ -1,6 +1,6 @@
-//! The evaluation of topologies on RHiNET-2 (Koibuchi, Watanabe, Otsuka, Amano, IPSJ Transactions 2004), run
-//! again in the simulator: every cell of tables 1 and 3 to 9, what the text says of figures 4 and 6 to 8, and, where
-//! there are traces of them, the NAS programs of tables 10 to 12.
+//! The evaluation of topologies on RHiNET-2 (Koibuchi, Watanabe, Otsuka, Amano, IPSJ Transactions 2004),
+//! run again in the simulator: every cell of tables 1 and 3 to 9, what the text says of figures 4 and 6 to
+//! 8, and, where there are traces of them, the NAS programs of tables 10 to 12.
 //!
 //! The model is fitted to figure 4 and table 8 only ([`Model::constants`] lists all numbers that went into
 //! it); the time that packets wait for each other comes from the simulation. `docs/internals/simulator.md`

@@ -11,10 +11,10 @@ const IDLE: f64 = 0.2;
 
 /// What the columns of [`program_rows`] mean.
 pub const PROGRAM_COLUMNS: &str = "\
-time: until the last rank was done; the computing is that of the recording. to best: as many times the best \
-one's. busiest cable: the direction of a cable that sent for the largest share of the time, and that share; all: \
-the mean of all cables. hops, most: switches and relaying hosts that a packet passed, on average and at most. \
-waiting: of the time of a rank, mean.";
+time: until the last rank was done; the computing is that of the recording. to best: as many times the \
+best one's. busiest cable: the direction of a cable that sent for the largest share of the time, and that \
+share; all: the mean of all cables. hops, most: switches and relaying hosts that a packet passed, on \
+average and at most. waiting: of the time of a rank, mean.";
 
 /// The heading and the rows of a table, a row for each cabling, in this order.
 pub fn program_rows(ranked: &[Ranked]) -> ([&'static str; 10], Vec<[String; 10]>) {

@@ -6,10 +6,12 @@ mod parse;
 mod replay;
 mod steps;
 mod striped;
+mod times;
 
 pub use parse::TraceError;
-pub use replay::{LEAST_BYTES, Replay, Replayed, TraceTimes};
+pub use replay::{Replay, Replayed};
 pub use striped::{CableUse, Cables, Path, Striped, StripedError, replay_striped};
+pub use times::{LEAST_BYTES, TraceTimes};
 
 /// What the ranks of a program did, in order for each rank.
 #[derive(Clone, Debug, PartialEq)]

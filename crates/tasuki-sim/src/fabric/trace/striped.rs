@@ -6,15 +6,16 @@
 //! a packet and forward it.
 
 use super::carrier::Carrier;
-use super::replay::{Replay, Replayed, TraceTimes};
+use super::replay::{Replay, Replayed};
+use super::times::TraceTimes;
 use super::{Trace, TraceError};
 use crate::kernel::{Kernel, Time};
 use std::collections::VecDeque;
 
-/// A way from one host to another.
+/// A route from one host to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// Directions of cables in the order of the way: twice the number of the cable, plus one if against its
+    /// Directions of cables in the order of the route: twice the number of the cable, plus one if against its
     /// own direction.
     pub channels: Vec<u32>,
     /// Time from the arrival of a packet's tail at the end of each of `channels` but the last until it can
@@ -22,12 +23,12 @@ pub struct Path {
     pub pauses: Vec<u64>,
 }
 
-/// Cables, and the ways over them.
+/// Cables, and the routes over them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cables {
     /// Rate of each direction of each cable, bit/s.
     pub rates: Vec<u64>,
-    /// The ways from host `a` to host `b` are `paths[a * hosts + b]`.
+    /// The routes from host `a` to host `b` are `paths[a * hosts + b]`.
     pub paths: Vec<Vec<Path>>,
     /// Number of hosts.
     pub hosts: usize,
@@ -66,7 +67,7 @@ pub enum StripedError {
     #[error(transparent)]
     Trace(#[from] TraceError),
     /// Two hosts exchange messages and no path joins them.
-    #[error("no way from host {0} to host {1}")]
+    #[error("no route from host {0} to host {1}")]
     NoWay(u32, u32),
 }
 
@@ -83,8 +84,8 @@ struct Packet {
     message: u32,
     /// Index of the pair of hosts in [`Cables::paths`].
     pair: u32,
-    way: u16,
-    /// Number of cables of its way behind it.
+    route: u16,
+    /// Number of cables of its route behind it.
     passed: u16,
 }
 
@@ -99,7 +100,7 @@ struct Channel {
     used: CableUse,
 }
 
-struct World<'c> {
+struct Wires<'c> {
     cables: &'c Cables,
     kernel: Kernel<Event>,
     channels: Vec<Channel>,
@@ -115,7 +116,7 @@ struct World<'c> {
 /// # Errors
 /// If ranks wait for each other for ever, or hosts that exchange messages have no path.
 pub fn replay_striped(trace: &Trace, cables: &Cables, times: TraceTimes) -> Result<Striped, StripedError> {
-    let mut world = World {
+    let mut wires = Wires {
         cables,
         kernel: Kernel::with_slots(12),
         channels: cables.rates.iter().map(|_| Channel::default()).collect(),
@@ -126,27 +127,27 @@ pub fn replay_striped(trace: &Trace, cables: &Cables, times: TraceTimes) -> Resu
         lost: None,
     };
     let mut replay = Replay::new(trace, cables.hosts, times);
-    replay.start(&mut world);
-    while let Some(event) = world.kernel.pop() {
+    replay.start(&mut wires);
+    while let Some(event) = wires.kernel.pop() {
         match event {
-            Event::Timer(rank, what) => replay.due(&mut world, rank, what),
-            Event::Free(channel) => world.free(channel),
+            Event::Timer(rank, what) => replay.due(&mut wires, rank, what),
+            Event::Free(channel) => wires.free(channel),
             Event::Come(packet) => {
-                if let Some(message) = world.come(packet) {
-                    replay.came(&mut world, message);
+                if let Some(message) = wires.come(packet) {
+                    replay.came(&mut wires, message);
                 }
             }
         }
     }
-    if let Some((from, to)) = world.lost {
+    if let Some((from, to)) = wires.lost {
         return Err(StripedError::NoWay(from, to));
     }
     let replayed = replay.finish()?;
-    let cables = world.channels.iter().map(|channel| channel.used).collect();
-    Ok(Striped { replayed, cables, pairs: world.pairs, lengths: world.lengths })
+    let cables = wires.channels.iter().map(|channel| channel.used).collect();
+    Ok(Striped { replayed, cables, pairs: wires.pairs, lengths: wires.lengths })
 }
 
-impl World<'_> {
+impl Wires<'_> {
     /// Time that so many bytes take on a channel, ps.
     fn takes(&self, channel: u32, bytes: u64) -> u64 {
         let rate = u128::from(self.cables.rates[channel as usize].max(1));
@@ -157,9 +158,9 @@ impl World<'_> {
         u64::from(bytes) + u64::from(self.cables.overhead)
     }
 
-    /// The way by which a packet that is handed over now arrives first, as far as the sender's own queues
+    /// The route by which a packet that is handed over now arrives first, as far as the sender's own queues
     /// tell.
-    fn way(&self, pair: u32, bytes: u64) -> Option<u16> {
+    fn route(&self, pair: u32, bytes: u64) -> Option<u16> {
         let paths = &self.cables.paths[pair as usize];
         let time = |path: &Path| {
             let slowest = path.channels.iter().min_by_key(|&&channel| self.cables.rates[channel as usize]);
@@ -171,10 +172,10 @@ impl World<'_> {
         numbered.min_by_key(|(_, path)| time(path)).map(|(number, _)| number as u16)
     }
 
-    /// Puts a packet into the queue of the next cable of its way.
+    /// Puts a packet into the queue of the next cable of its route.
     fn queue(&mut self, id: u32) {
         let packet = self.packets[id as usize];
-        let path = &self.cables.paths[packet.pair as usize][usize::from(packet.way)];
+        let path = &self.cables.paths[packet.pair as usize][usize::from(packet.route)];
         let number = path.channels[usize::from(packet.passed)];
         let wire = self.wire(packet.bytes);
         let channel = &mut self.channels[number as usize];
@@ -205,7 +206,7 @@ impl World<'_> {
         channel.used.busy += takes;
         channel.used.bytes += u64::from(bytes);
         let packet = &mut self.packets[id as usize];
-        let path = &self.cables.paths[packet.pair as usize][usize::from(packet.way)];
+        let path = &self.cables.paths[packet.pair as usize][usize::from(packet.route)];
         let pause = path.pauses.get(usize::from(packet.passed)).copied().unwrap_or(0);
         packet.passed += 1;
         self.kernel.schedule(Time(now + takes), Event::Free(number));
@@ -220,7 +221,7 @@ impl World<'_> {
     /// A packet has passed a cable. Returns its message if it has arrived.
     fn come(&mut self, id: u32) -> Option<u32> {
         let packet = self.packets[id as usize];
-        let path = &self.cables.paths[packet.pair as usize][usize::from(packet.way)];
+        let path = &self.cables.paths[packet.pair as usize][usize::from(packet.route)];
         let passed = usize::from(packet.passed);
         if passed < path.channels.len() {
             self.queue(id);
@@ -233,7 +234,7 @@ impl World<'_> {
     }
 }
 
-impl Carrier for World<'_> {
+impl Carrier for Wires<'_> {
     fn time(&self) -> u64 {
         self.kernel.now().0
     }
@@ -244,12 +245,12 @@ impl Carrier for World<'_> {
 
     fn give(&mut self, [from, to]: [u32; 2], bytes: u32, message: u32) {
         let pair = from * self.cables.hosts as u32 + to;
-        let Some(way) = self.way(pair, self.wire(bytes)) else {
+        let Some(route) = self.route(pair, self.wire(bytes)) else {
             self.lost = Some((from, to));
             return;
         };
         self.pairs[pair as usize] += u64::from(bytes);
-        let packet = Packet { bytes, message, pair, way, passed: 0 };
+        let packet = Packet { bytes, message, pair, route, passed: 0 };
         let id = self.unused.pop().unwrap_or(self.packets.len() as u32);
         match self.packets.get_mut(id as usize) {
             Some(place) => *place = packet,
