@@ -14,7 +14,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         Handler.count += 1
         with open("/run/told", "a") as told:
-            told.write(json.dumps([self.path, self.headers["Content-Type"], body]) + "\\n")
+            told.write(json.dumps([self.path, self.headers["Content-Type"], body]) + "\n")
         self.send_response(503 if Handler.count == 1 else 200)
         self.end_headers()
     def log_message(self, *words): pass
