@@ -175,7 +175,7 @@ static int prepare(spank_t spank, int count, char **words) {
     return result;
 }
 
-/* Slurm calls this on each node, once for each step. A failure here would end the step with exit code 0 of srun
+/* Slurm calls this on each node, once for each step. A failure here would have srun end with exit code 0
    (Slurm 22.05), so that tasks have to say it. */
 int slurm_spank_user_init(spank_t spank, int count, char **words) {
     has_failed = prepare(spank, count, words) != 0;

@@ -89,6 +89,14 @@ pub enum InternalCommand {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         argv: Vec<OsString>,
     },
+    /// Tells the user of the job whose record is on standard input of its end
+    #[command(hide = true)]
+    NotifyUser {
+        /// The job's user
+        user: String,
+        /// Where to
+        address: String,
+    },
     /// Says which MPI a library is
     #[command(hide = true)]
     MpiProbe {

@@ -4,7 +4,7 @@ use super::time::duration;
 use clap::Args;
 use jiff::{Timestamp, ToSpan, Zoned, civil};
 use std::{fmt, str::FromStr, time::Duration};
-use tasuki_control::Array;
+use tasuki_control::{Address, Array};
 
 /// When a job is to begin, how long it may run, and how often it is run.
 #[derive(Debug, Default, Args)]
@@ -32,6 +32,15 @@ pub struct TermsArgs {
     /// 0-9%2 at most two at a time
     #[arg(long, value_name = "FIRST-LAST", value_parser = array)]
     pub array: Option<Array>,
+    /// Tell of the job's end: mailto:USER@HOST by the host's mailer; http://HOST/PATH or https://HOST/PATH by a
+    /// POST of the job's record
+    #[arg(long, value_name = "ADDRESS", value_parser = notify)]
+    pub notify: Option<String>,
+}
+
+/// Where to tell of a job's end.
+fn notify(text: &str) -> Result<String, String> {
+    Address::parse(text).map(|_| text.to_owned())
 }
 
 /// A job as users name it: its number, or the number of its array with an index behind it.

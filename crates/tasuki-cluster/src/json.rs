@@ -1,6 +1,6 @@
 //! A cluster as JSON: cables are given by the names of their ends instead of by indices.
 
-use crate::{Addressing, Cluster, Host, SshOptions, Striping, Switch, Tuning};
+use crate::{Addressing, Cluster, Host, QueueRules, SshOptions, Striping, Switch, Tuning};
 use serde::{Serialize, Serializer};
 use std::path::Path;
 
@@ -13,6 +13,7 @@ struct Names<'a> {
     authenticate: bool,
     striping: Option<&'a Striping>,
     tune: Option<Tuning>,
+    queue: QueueRules,
     ssh: &'a SshOptions,
     hosts: &'a [Host],
     switches: &'a [Switch],
@@ -39,6 +40,7 @@ impl Serialize for Cluster {
             authenticate: self.authenticate,
             striping: self.striping.as_ref(),
             tune: self.tune,
+            queue: self.queue,
             ssh: &self.ssh,
             hosts: &self.hosts,
             switches: &self.switches,

@@ -14,6 +14,7 @@ mod model;
 mod names;
 mod parse;
 mod plan;
+mod queue_rules;
 mod rail_table;
 mod rails;
 mod ssh;
@@ -37,6 +38,7 @@ pub use plan::{
     AddressPlan, Around, BarePlan, HostPlan, IDENTITY_INTERFACE, LinkPlan, NeighbourPlan, NextHop, PlanError,
     RoutePlan, StripeNic, StripePeer, StripePlan, StripeSlot, SysctlPlan,
 };
+pub use queue_rules::QueueRules;
 pub use rail_table::{HostRail, RailPeer, RailTable, RailTableError};
 pub use rails::{Rail, RailNames};
 pub use ssh::{SshAddress, SshJump, SshOptions, SshTarget, SshUser};

@@ -1,6 +1,6 @@
 //! The model of a checked cluster file: every index in it is valid.
 
-use crate::{DelayWish, Ipv4Net, MacAddr, Rate, SshAddress, SshOptions, SwitchAgent, Tuning};
+use crate::{DelayWish, Ipv4Net, MacAddr, QueueRules, Rate, SshAddress, SshOptions, SwitchAgent, Tuning};
 use serde::{Deserialize, Serialize};
 use std::{fmt, path::PathBuf, str::FromStr};
 
@@ -40,6 +40,8 @@ pub struct Cluster {
     pub striping: Option<Striping>,
     /// The receive-interrupt delay of NICs; `None`: the file has no such table.
     pub tune: Option<Tuning>,
+    /// What the jobs of one user may take in the resident runtime.
+    pub queue: QueueRules,
     /// How ssh reaches hosts that have no options of their own.
     pub ssh: SshOptions,
     /// Hosts, in the order of the file.

@@ -52,6 +52,9 @@ impl Cluster {
         if self.authenticate {
             line(&mut text, format_args!("\n[security]\nauthenticate = true"));
         }
+        if !self.queue.lines().is_empty() {
+            line(&mut text, format_args!("\n[queue]\n{}", self.queue.lines().join("\n")));
+        }
         if let Some(striping) = &self.striping {
             write_striping(&mut text, striping);
         }

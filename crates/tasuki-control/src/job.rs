@@ -1,6 +1,6 @@
 //! Jobs and hosts, as they are spoken of.
 
-use crate::{Punctuality, Task, Terms};
+use crate::{Notice, Punctuality, Task, Terms};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -190,6 +190,9 @@ pub struct JobView {
     /// Seconds that its ranks stood still because it was held, or for an urgent job.
     #[serde(default)]
     pub held: u64,
+    /// Whether its user was told of its end, if that was wanted and is known.
+    #[serde(default)]
+    pub notice: Option<Notice>,
 }
 
 impl JobView {
@@ -198,6 +201,14 @@ impl JobView {
         match self.task {
             Some(Task { array, index }) => format!("{array}_{index}"),
             None => self.id.to_string(),
+        }
+    }
+
+    /// Why its user was not told of its end, if that was tried.
+    pub fn untold(&self) -> Option<&str> {
+        match &self.notice {
+            Some(Notice::Failed(why)) => Some(why),
+            _ => None,
         }
     }
 }

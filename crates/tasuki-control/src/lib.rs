@@ -12,6 +12,8 @@
 mod frame;
 mod hello;
 mod job;
+mod limits;
+mod notify;
 mod order;
 mod request;
 mod sharing;
@@ -20,6 +22,8 @@ mod terms;
 pub use frame::{FRAME_MAX, FrameError, Frames, write};
 pub use hello::{Hello, HelloError, PROTOCOL};
 pub use job::{Bytes, Exit, HostView, JobId, JobView, Kind, Limit, Part, Presence, Spread, State, Work};
+pub use limits::UserLimits;
+pub use notify::{Address, Notice};
 pub use order::{Fence, Order, Report, Start};
 pub use request::{INPUT_MAX, Record, Reply, Request, SessionId, Stream, User};
 pub use sharing::{Punctuality, Sharing, Table};

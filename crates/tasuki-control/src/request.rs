@@ -1,6 +1,6 @@
 //! What commands ask, and what they get.
 
-use crate::{Bytes, HostView, JobId, JobView, Terms, Work};
+use crate::{Bytes, HostView, JobId, JobView, Terms, UserLimits, Work};
 use serde::{Deserialize, Serialize};
 
 /// A command's connection to the daemon of its host; unique on that host while the daemon runs.
@@ -110,9 +110,16 @@ pub enum Reply {
         authenticate: bool,
         /// The hosts, in the cluster's order.
         hosts: Vec<HostView>,
+        /// What the jobs of each user may take.
+        limits: UserLimits,
     },
-    /// The jobs, in the order of their numbers.
-    Jobs(Vec<JobView>),
+    /// The jobs.
+    Jobs {
+        /// In the order of their numbers.
+        jobs: Vec<JobView>,
+        /// What people call the jobs whose users could not be told of their end.
+        untold: Vec<String>,
+    },
     /// The new job's number.
     Submitted(JobId),
     /// Output.

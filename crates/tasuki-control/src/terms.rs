@@ -23,6 +23,8 @@ pub struct Terms {
     pub array: Option<Array>,
     /// How it gets on with other jobs.
     pub sharing: Sharing,
+    /// Where its user is told of its end, as [`crate::Address`] reads it.
+    pub notify: Option<String>,
 }
 
 /// The indices of an array of jobs that differ in nothing else.

@@ -1,6 +1,6 @@
 //! What goes into the queue and comes out of it.
 
-use tasuki_control::{JobId, JobView, Order, SessionId, Work};
+use tasuki_control::{Bytes, JobId, JobView, Order, SessionId, Work};
 
 /// A host, by its place in the cluster.
 pub type HostIndex = usize;
@@ -26,6 +26,8 @@ pub enum Action {
     Turns(Rows),
     /// The job is over: tell those who follow it.
     Over(JobId),
+    /// Tell the user of a job that it is over, with programs along this path (the job's PATH).
+    Notify(JobId, Option<Bytes>),
 }
 
 /// A job as it was written down.

@@ -48,7 +48,14 @@ pub(crate) fn next_task(queue: &mut Queue, id: JobId) -> Option<JobId> {
     let mut view = array.view.clone();
     view.id = queue.next;
     view.task = Some(Task { array: id, index });
-    view.terms = Terms { array: None, begin: None, after: Vec::new(), after_any: Vec::new(), ..view.terms };
+    view.terms = Terms {
+        array: None,
+        begin: None,
+        after: Vec::new(),
+        after_any: Vec::new(),
+        notify: None,
+        ..view.terms
+    };
     queue.next += 1;
     queue.jobs.insert(view.id, Entry::of(view.clone(), Some(work), None));
     Some(view.id)

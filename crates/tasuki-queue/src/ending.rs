@@ -1,7 +1,7 @@
 //! How jobs end.
 
 use crate::{Action, HostIndex, array, entry::Verdict, queue::Queue, schedule};
-use tasuki_control::{JobId, Order, State};
+use tasuki_control::{JobId, Notice, Order, State};
 
 impl Queue {
     /// Ends a job because something on the host that keeps the queue fails.
@@ -24,6 +24,14 @@ impl Queue {
         self.settle(now, job);
     }
 
+    /// Whether a job's user was told of its end is known now.
+    pub fn told(&mut self, job: JobId, notice: Notice) {
+        if let Some(entry) = self.jobs.get_mut(&job) {
+            entry.view.notice = Some(notice);
+            self.actions.push_back(Action::Save(job));
+        }
+    }
+
     /// Ends a job of which nothing is left.
     pub(crate) fn settle(&mut self, now: u64, job: JobId) {
         let has_tasks = array::has_tasks(self, job);
@@ -39,10 +47,12 @@ impl Queue {
         entry.view.exit = Some(verdict.as_ref().map_or(0, |verdict| verdict.exit));
         entry.view.reason = verdict.map(|verdict| verdict.reason);
         entry.view.ended = Some(now);
+        let notify = entry.notification();
         entry.work = None;
         entry.attended = None;
         let array = entry.view.task.map(|task| task.array);
         self.actions.extend([Action::Save(job), Action::Over(job)]);
+        self.actions.extend(notify);
         array.into_iter().for_each(|array| self.settle(now, array));
         schedule::advance(self, now);
     }

@@ -1,6 +1,6 @@
 //! A job in the queue.
 
-use crate::{Client, HostIndex};
+use crate::{Action, Client, HostIndex};
 use std::collections::BTreeSet;
 use tasuki_control::{JobView, Kind, Part, Sharing, State, Terms, User, Work};
 
@@ -57,6 +57,7 @@ impl Entry {
             terms,
             task: None,
             held: 0,
+            notice: None,
         };
         Self::of(view, Some(work), attended)
     }
@@ -74,6 +75,14 @@ impl Entry {
             frozen: None,
             row: 0,
         }
+    }
+
+    /// What tells its user that it is over, if that is wanted and not known to be done.
+    pub fn notification(&self) -> Option<Action> {
+        self.view.terms.notify.as_ref().filter(|_| self.view.notice.is_none())?;
+        let env = self.work.iter().flat_map(|work| &work.env);
+        let path = env.filter(|(name, _)| name.as_slice() == b"PATH").map(|(_, path)| path.clone());
+        Some(Action::Notify(self.view.id, path.last()))
     }
 
     /// Whether its ranks were started.

@@ -59,6 +59,39 @@ pub enum Refusal {
     #[error("{0}")]
     Terms(String),
     /// The user has too many jobs that wait.
-    #[error("{0} has {1} jobs waiting, and no user may have more")]
-    Many(String, usize),
+    #[error(
+        "{user} has {waiting} jobs waiting, of {most} that a user may have: submit again when some have \
+         begun, or cancel some"
+    )]
+    Many {
+        /// The user.
+        user: String,
+        /// Jobs that wait.
+        waiting: usize,
+        /// Most that may.
+        most: u32,
+    },
+    /// The job wants more slots than a user's jobs may have together.
+    #[error(
+        "{slots} slots are more than the {most} that jobs of a user may hold together (those of {user} hold \
+         {held}): ask for fewer ranks"
+    )]
+    Slots {
+        /// The user.
+        user: String,
+        /// Slots that the job wants.
+        slots: u32,
+        /// Slots that the user's jobs hold.
+        held: u32,
+        /// Most that they may.
+        most: u32,
+    },
+    /// The job wants to run longer than jobs may.
+    #[error("{wanted} is longer than the {most} that a job may run: ask for less by --timeout")]
+    Time {
+        /// How long it wants to run.
+        wanted: String,
+        /// How long it may.
+        most: String,
+    },
 }

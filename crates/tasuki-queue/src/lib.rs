@@ -23,6 +23,7 @@ mod rows;
 mod schedule;
 mod slicer;
 mod terms;
+mod users;
 
 pub use action::{Action, Client, HostIndex, Rows, Saved};
 pub use error::Refusal;

@@ -6,14 +6,12 @@ use crate::{
     floor::{self, Floor, Room},
     hosts::Host,
     schedule, terms,
+    users::{self, Usage},
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tasuki_control::{
-    HostView, JobId, JobView, Order, Presence, Punctuality, Start, State, Terms, User, Work,
+    HostView, JobId, JobView, Order, Presence, Punctuality, Start, State, Terms, User, UserLimits, Work,
 };
-
-/// Most jobs of one user that may wait.
-const WAITING_MAX: usize = 200;
 
 /// The jobs and hosts of a cluster.
 #[derive(Debug)]
@@ -28,6 +26,8 @@ pub struct Queue {
     pub(crate) is_advancing: bool,
     /// When it was last told the time.
     pub(crate) looked: u64,
+    /// What the jobs of each user may take.
+    pub(crate) limits: UserLimits,
 }
 
 impl Queue {
@@ -51,7 +51,13 @@ impl Queue {
             rows: Rows::default(),
             is_advancing: false,
             looked: 0,
+            limits: UserLimits::default(),
         }
+    }
+
+    /// A queue whose users' jobs may take so much.
+    pub fn with_limits(self, limits: UserLimits) -> Self {
+        Self { limits, ..self }
     }
 
     /// Takes over what an earlier queue wrote down. Jobs that ran have ended with it; those that waited go
@@ -69,8 +75,10 @@ impl Queue {
                 view.reason = Some("the daemon that keeps the queue ended".into());
                 self.actions.push_back(Action::Save(id));
             }
-            let work = work.filter(|_| !view.state.is_over());
-            self.jobs.insert(id, Entry::of(view, work, None));
+            let is_over = view.state.is_over();
+            let entry = Entry::of(view, work, None);
+            self.actions.extend(entry.notification().filter(|_| is_over));
+            self.jobs.insert(id, Entry { work: entry.work.clone().filter(|_| !is_over), ..entry });
         }
         // An array whose last tasks ended with the earlier queue ends as well.
         let is_array = |entry: &&Entry| entry.view.terms.array.is_some();
@@ -98,11 +106,7 @@ impl Queue {
     ) -> Result<JobId, Refusal> {
         terms::check(self, user, &work, &terms)?;
         floor::check(&self.hosts, user, terms.sharing, work.ranks)?;
-        let waiting = |entry: &&Entry| !entry.has_begun() && !entry.view.state.is_over();
-        let waiting = self.jobs.values().filter(waiting).filter(|entry| entry.view.user == user.name).count();
-        if waiting >= WAITING_MAX {
-            return Err(Refusal::Many(user.name.clone(), waiting));
-        }
+        let terms = users::check(self.usage(), user, &work, terms)?;
         let id = self.next;
         self.next += 1;
         let attended = work.attended.then_some(client);
@@ -119,7 +123,16 @@ impl Queue {
 
     /// Slots that a job wants.
     pub(crate) fn wanted(&self, entry: &Entry) -> u32 {
-        entry.view.ranks.min(self.hosts.iter().map(Host::slots).sum())
+        entry.view.ranks.min(self.slots())
+    }
+
+    fn slots(&self) -> u32 {
+        self.hosts.iter().map(Host::slots).sum()
+    }
+
+    /// What users' limits are compared with.
+    pub(crate) fn usage(&self) -> Usage<'_> {
+        Usage { jobs: &self.jobs, limits: self.limits, slots: self.slots() }
     }
 
     /// Starts a job that finds this room.
@@ -173,6 +186,12 @@ impl Queue {
     pub fn views(&self, history: bool) -> Vec<JobView> {
         let views = self.jobs.values().map(|entry| &entry.view);
         views.filter(|view| history || !view.state.is_over()).cloned().collect()
+    }
+
+    /// What people call the jobs whose users could not be told of their end.
+    pub fn untold(&self) -> Vec<String> {
+        let views = self.jobs.values().map(|entry| &entry.view);
+        views.filter(|view| view.untold().is_some()).map(JobView::label).collect()
     }
 
     /// All hosts.

@@ -9,7 +9,7 @@ use crate::{
     floor::{Class, Floor, class},
     gate::{Gate, gate_of},
     queue::Queue,
-    rows,
+    rows, users,
 };
 use tasuki_control::{JobId, State};
 
@@ -85,8 +85,10 @@ fn hindrance(queue: &Queue, now: u64, entry: &Entry) -> Option<String> {
         return Some("waits for its time".into());
     }
     let is_alive = |id: &&JobId| queue.view(**id).is_some_and(|view| !view.state.is_over());
-    let before = terms.after.iter().chain(&terms.after_any).find(is_alive)?;
-    Some(format!("waits for the end of job {}", queue.label(*before)))
+    match terms.after.iter().chain(&terms.after_any).find(is_alive) {
+        Some(before) => Some(format!("waits for the end of job {}", queue.label(*before))),
+        None => users::hindrance(queue.usage(), entry),
+    }
 }
 
 /// Cancels jobs that were to come after one which did not end well.

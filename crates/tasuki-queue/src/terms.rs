@@ -1,7 +1,7 @@
 //! What users may want of the queue.
 
 use crate::{Refusal, queue::Queue};
-use tasuki_control::{Terms, User, Work};
+use tasuki_control::{Address, Terms, User, Work};
 
 /// Most ranks of a job.
 const RANKS_MAX: u32 = 4096;
@@ -46,6 +46,9 @@ fn wrong(user: &User, work: &Work, terms: &Terms) -> Option<String> {
     }
     if terms.after.len() + terms.after_any.len() > AFTER_MAX {
         return Some(format!("a job waits for at most {AFTER_MAX} others"));
+    }
+    if let Some(Err(why)) = terms.notify.as_deref().map(Address::parse) {
+        return Some(why);
     }
     if terms.timeout.is_some_and(|timeout| !(1..=TIME_MAX).contains(&timeout)) {
         return Some("a job's timeout is at least 1 s".into());

@@ -53,7 +53,7 @@ impl World {
                     }
                 }
                 Action::Over(job) => assert!(self.over.insert(job), "job {job} ended twice"),
-                Action::Save(_) | Action::Turns(_) => {}
+                Action::Save(_) | Action::Turns(_) | Action::Notify(..) => {}
             }
         }
         let total: u32 = self.slots.iter().sum();
@@ -212,6 +212,7 @@ fn terms(random: &mut Random, now: u64) -> Terms {
         after_any: some(20).into_iter().collect(),
         array,
         sharing: Sharing::default(),
+        notify: None,
     }
 }
 

@@ -4,7 +4,8 @@
 use crate::{RuntimeError, keys};
 use serde::{Deserialize, Serialize};
 use std::{fs, io::ErrorKind, os::unix::fs::DirBuilderExt, path::Path};
-use tasuki_cluster::{AddressStyle, Cluster, HostId};
+use tasuki_cluster::{AddressStyle, Cluster, HostId, QueueRules};
+use tasuki_control::UserLimits;
 use tasuki_host::replace_file;
 
 /// The port at which the daemon that keeps the queue listens. It is in no list of IANA's.
@@ -39,6 +40,9 @@ pub struct Bundle {
     pub lab: bool,
     /// Whether every packet between hosts carries a keyed tag.
     pub authenticate: bool,
+    /// What the jobs of each user may take.
+    #[serde(default)]
+    pub limits: UserLimits,
     /// The hosts, in the cluster's order. The first one keeps the queue.
     pub hosts: Vec<Member>,
     /// The certificate of the cluster's authority, DER.
@@ -47,6 +51,12 @@ pub struct Bundle {
     pub own: usize,
     /// Its private key, DER (PKCS #8).
     pub key: Vec<u8>,
+}
+
+/// What the jobs of each user may take, as the cluster file says.
+fn limits_of(cluster: &Cluster) -> UserLimits {
+    let QueueRules { jobs_per_user, slots_per_user, waiting_per_user, time_max } = cluster.queue;
+    UserLimits { jobs: jobs_per_user, slots: slots_per_user, waiting: waiting_per_user, time: time_max }
 }
 
 impl Bundle {
@@ -78,6 +88,7 @@ impl Bundle {
             port: PORT,
             lab,
             authenticate: cluster.authenticate,
+            limits: limits_of(cluster),
             hosts: hosts.clone(),
             authority: authority.clone(),
             own,

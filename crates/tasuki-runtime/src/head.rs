@@ -3,6 +3,7 @@
 
 mod follow;
 mod input;
+mod tell;
 
 use crate::{Bundle, RuntimeError, journal::Journal, turns::now_is, worker};
 use follow::Followers;
@@ -13,6 +14,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 use tasuki_control::{Fence, JobId, Kind, Order, Presence, Reply, Report, Request, Start, Table, User};
+use tasuki_notify::Notifiers;
 use tasuki_pmi::{FenceIn, Joint, Limits};
 use tasuki_queue::{Action, Client, HostIndex, Queue, Slicer};
 use tasuki_sys::clock::monotonic_ns;
@@ -33,6 +35,7 @@ pub(crate) struct Head {
     joints: BTreeMap<JobId, Joint>,
     followers: Followers,
     inputs: Inputs,
+    notifiers: Notifiers,
     out: VecDeque<(HostIndex, Order)>,
 }
 
@@ -40,7 +43,8 @@ impl Head {
     /// Takes over what was written down in the daemon's folder.
     pub fn open(bundle: &Bundle, folder: &Path) -> Result<Self, RuntimeError> {
         let journal = Journal::open(folder)?;
-        let mut queue = Queue::new(bundle.hosts.iter().map(|host| (host.name.clone(), host.slots)));
+        let mut queue = Queue::new(bundle.hosts.iter().map(|host| (host.name.clone(), host.slots)))
+            .with_limits(bundle.limits);
         queue.restore(now(), journal.load());
         let mut head = Self {
             bundle: bundle.clone(),
@@ -50,6 +54,7 @@ impl Head {
             joints: BTreeMap::new(),
             followers: Followers::default(),
             inputs: Inputs::default(),
+            notifiers: Notifiers::default(),
             out: VecDeque::new(),
         };
         head.act();
@@ -64,6 +69,7 @@ impl Head {
     /// Time has passed: jobs may have run too long, and others may begin.
     pub fn handle_time(&mut self) {
         self.queue.handle_time(now());
+        self.tell_users();
         self.act();
     }
 
@@ -162,8 +168,9 @@ impl Head {
                 lab: self.bundle.lab,
                 authenticate: self.bundle.authenticate,
                 hosts: self.queue.host_views(),
+                limits: self.bundle.limits,
             }),
-            Request::Jobs { history } => Some(Reply::Jobs(self.queue.views(history))),
+            Request::Jobs { history } => Some(self.jobs(history)),
             Request::Submit { work, terms } => match self.queue.submit(now(), user, *work, *terms, client) {
                 Ok(job) => Some(Reply::Submitted(job)),
                 Err(refusal) => Some(Reply::Refused(refusal.to_string())),
@@ -239,6 +246,7 @@ impl Head {
                 Action::Save(job) => self.save(job),
                 Action::Tell(host, order) => self.tell(host, order),
                 Action::Over(job) => self.over(job),
+                Action::Notify(job, path) => self.notify(job, path),
                 Action::Turns(rows) => {
                     let table = self.slicer.change(monotonic_ns(), rows);
                     self.spread(&table);
@@ -275,17 +283,6 @@ impl Head {
         match Joint::new(&worker::shape(start), Limits::default()) {
             Ok(joint) => drop(self.joints.insert(start.job, joint)),
             Err(error) => self.queue.fail(now(), start.job, error.to_string()),
-        }
-    }
-
-    fn over(&mut self, job: JobId) {
-        self.joints.remove(&job);
-        self.feed_followers(job);
-        self.feed_rank(job);
-        self.inputs.forget(job);
-        self.followers.close(job);
-        for job in self.queue.forget(KEEP) {
-            self.journal.forget(job);
         }
     }
 }

@@ -143,9 +143,11 @@ mod tests {
             after_any: vec![3],
             array: Some(Array { first: 0, last: 9, step: 2, limit: Some(4) }),
             sharing: Sharing { share: true, urgent: false, memory: Some(1 << 31) },
+            notify: Some("mailto:anna@example.org".into()),
         };
         view.task = Some(Task { array: 5, index: 6 });
         view.held = 17;
+        view.notice = Some(tasuki_control::Notice::Failed("no mailer".into()));
         journal.save(&view, None).unwrap();
         let all = journal.load();
         assert_eq!(all.len(), 1);

@@ -28,6 +28,7 @@ struct Row<'a> {
     mpi: Option<&'a str>,
     command: &'a str,
     reason: Option<&'a str>,
+    untold: Option<&'a str>,
 }
 
 /// Prints jobs with start, end and exit code.
@@ -48,10 +49,16 @@ pub fn show(jobs: &[JobView]) {
             elapsed(job).map_or_else(dash, span),
             job.exit.map_or_else(dash, |exit| exit.to_string()),
             command(job),
-            job.reason.clone().unwrap_or_default(),
+            why(job),
         ]);
     }
     println!("{rows}");
+}
+
+/// Why a job ended as it did, and why its user was not told so.
+fn why(job: &JobView) -> String {
+    let untold = job.untold().map(|why| format!("its end was not told: {why}"));
+    job.reason.clone().into_iter().chain(untold).collect::<Vec<_>>().join("; ")
 }
 
 /// Prints jobs as CSV (RFC 4180), a line of names first.
@@ -78,6 +85,7 @@ pub fn csv(jobs: &[JobView]) -> Result<(), Failure> {
             mpi: job.mpi.as_deref(),
             command: &job.command,
             reason: job.reason.as_deref(),
+            untold: job.untold(),
         };
         writer.serialize(row).map_err(|error| Failure::new(error.to_string()))?;
     }

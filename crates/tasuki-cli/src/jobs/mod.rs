@@ -29,7 +29,7 @@ fn odd(reply: &Reply) -> Failure {
 fn number(client: &mut Client, name: JobName) -> Result<JobId, Failure> {
     let Some(index) = name.index else { return Ok(name.number) };
     let jobs = match client.ask(&Request::Jobs { history: true })? {
-        Reply::Jobs(jobs) => jobs,
+        Reply::Jobs { jobs, .. } => jobs,
         other => return Err(odd(&other)),
     };
     let task = Some(Task { array: name.number, index });
@@ -50,19 +50,19 @@ pub fn jobs(arguments: &JobsArgs) -> Result<ExitCode, Failure> {
             other => Err(odd(&other)),
         };
     }
-    match connect()?.ask(&Request::Jobs { history: arguments.history })? {
-        Reply::Jobs(jobs) if arguments.json => show::json(&jobs)?,
-        Reply::Jobs(jobs) if arguments.csv => history::csv(&jobs)?,
-        Reply::Jobs(jobs) if jobs.is_empty() && arguments.history => {
-            eprintln!("tasuki: no job was submitted yet")
-        }
-        Reply::Jobs(jobs) if jobs.is_empty() => {
-            eprintln!("tasuki: no jobs; `tasuki jobs --history` lists those that are over");
-        }
-        Reply::Jobs(jobs) if arguments.history => history::show(&jobs),
-        Reply::Jobs(jobs) => show::jobs(&jobs),
+    let (jobs, untold) = match connect()?.ask(&Request::Jobs { history: arguments.history })? {
+        Reply::Jobs { jobs, untold } => (jobs, untold),
         other => return Err(odd(&other)),
+    };
+    match (jobs.is_empty(), arguments.history) {
+        _ if arguments.json => show::json(&jobs)?,
+        _ if arguments.csv => history::csv(&jobs)?,
+        (true, true) => eprintln!("tasuki: no job was submitted yet"),
+        (true, false) => eprintln!("tasuki: no jobs; `tasuki jobs --history` lists those that are over"),
+        (false, true) => history::show(&jobs),
+        (false, false) => show::jobs(&jobs),
     }
+    show::untold(&untold);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -72,7 +72,7 @@ pub fn hosts(arguments: &HostsListArgs) -> Result<ExitCode, Failure> {
         return Ok(code);
     }
     match connect()?.ask(&Request::Hosts)? {
-        Reply::Hosts { head, hosts, .. } => show::all_hosts(&head, &hosts, arguments.json),
+        Reply::Hosts { head, hosts, limits, .. } => show::all_hosts(&head, &hosts, limits, arguments.json),
         other => Err(odd(&other)),
     }
 }

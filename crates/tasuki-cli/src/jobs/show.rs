@@ -3,8 +3,8 @@
 use super::history::local;
 use serde::Serialize;
 use std::{process::ExitCode, time::SystemTime};
-use tasuki_control::{HostView, JobView, Presence, State};
-use tasuki_terminal::{Failure, print_json, table};
+use tasuki_control::{HostView, JobView, Presence, State, UserLimits};
+use tasuki_terminal::{Failure, counted, print_json, table};
 
 /// Characters of a command that a table shows.
 const COMMAND_MAX: usize = 48;
@@ -40,6 +40,15 @@ pub fn jobs(jobs: &[JobView]) {
         ]);
     }
     println!("{rows}");
+}
+
+/// Warns of jobs whose users could not be told of their end.
+pub fn untold(jobs: &[String]) {
+    let Some(last) = jobs.last() else { return };
+    let count = counted(jobs.len(), "job", "s");
+    eprintln!(
+        "tasuki: of {count} the end could not be told, at last of {last}: `tasuki jobs --history` says why"
+    );
 }
 
 /// Why a job waits, with the time that it waits for.
@@ -82,7 +91,12 @@ pub fn span(seconds: u64) -> String {
 }
 
 /// Prints hosts. The exit code is 0 if all take part.
-pub fn all_hosts(head: &str, hosts: &[HostView], json: bool) -> Result<ExitCode, Failure> {
+pub fn all_hosts(
+    head: &str,
+    hosts: &[HostView],
+    limits: UserLimits,
+    json: bool,
+) -> Result<ExitCode, Failure> {
     let is_well = hosts.iter().all(|host| host.presence == Presence::Up);
     let code = if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if json {
@@ -106,5 +120,8 @@ pub fn all_hosts(head: &str, hosts: &[HostView], json: bool) -> Result<ExitCode,
         rows.add_row([host.host.clone(), host.slots.to_string(), host.used.to_string(), jobs, missed, state]);
     }
     println!("{rows}");
+    if let Some(words) = limits.words() {
+        println!("each user but root: {words}");
+    }
     Ok(code)
 }

@@ -101,6 +101,7 @@ fn terms(client: &mut Client, arguments: &SubmitArgs) -> Result<Terms, Failure> 
         after_any: numbers(&arguments.after_any)?,
         array: arguments.array,
         sharing: sharing.sharing(),
+        notify: arguments.notify.clone(),
     })
 }
 

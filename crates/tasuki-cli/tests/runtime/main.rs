@@ -8,3 +8,4 @@ mod jobs_batch;
 mod jobs_faults;
 mod jobs_openmpi;
 mod jobs_share;
+mod jobs_users;

@@ -24,8 +24,12 @@ impl Cluster {
         let file = folder.path().join("cluster.toml");
         let shape = format!("full:{hosts}");
         fs::write(&file, ok(tasuki().args(["cluster", "new", &shape, "--cores", "1"]))).expect("writes");
-        let file = file.to_string_lossy().into_owned();
-        Self { lab: TestLab::up(stem, &[&file, "--runtime"]) }
+        Self::of_file(stem, &file)
+    }
+
+    /// Builds that of a cluster file.
+    pub fn of_file(stem: &str, file: &Path) -> Self {
+        Self { lab: TestLab::up(stem, &[&file.to_string_lossy(), "--runtime"]) }
     }
 
     /// A command about the lab's jobs.

@@ -85,7 +85,8 @@ fn configure(folder: &Path) {
     ok(tasuki().args(["slurm", "conf"]).arg(file("cluster.toml")).arg("-o").arg(folder));
     write("slurm.conf", &settings(folder));
     let prolog = format!(
-        "#!/bin/sh\n[ -z \"$WITH_MPI\" ] || exec {} slurm task-prolog --mpi \"$WITH_MPI\" --cluster {}/cluster.toml\n",
+        "#!/bin/sh\n[ -z \"$WITH_MPI\" ] || \
+         exec {} slurm task-prolog --mpi \"$WITH_MPI\" --cluster {}/cluster.toml\n",
         env!("CARGO_BIN_EXE_tasuki"),
         folder.display()
     );
@@ -96,8 +97,8 @@ fn configure(folder: &Path) {
     fs::set_permissions(file("munge.key"), Permissions::from_mode(0o400)).expect("sets them");
 }
 
-/// Builds the SPANK plug-in for this Slurm, and names it in its configuration, from where commands and daemons
-/// take it at once.
+/// Builds the SPANK plug-in for this Slurm, and names it in its configuration, from where commands and
+/// daemons take it at once.
 pub fn spank(slurm: &Slurm) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/slurm/tasuki_spank.c");
     let plugin = slurm.path().join("tasuki_spank.so");

@@ -3,6 +3,7 @@
 use super::{
     fields::{Fields, Value, kind},
     problem::{Problem, check_mac},
+    queue::read_queue,
     report::{Findings, Span},
     switches::read_switch,
 };
@@ -82,7 +83,8 @@ struct Defaults {
 
 /// Reads the tables of a file.
 pub(super) fn read(file: &Spanned<DeTable<'_>>, findings: &Findings) -> Document {
-    let known = ["cluster", "defaults", "ssh", "security", "striping", "tune", "host", "switch", "cable"];
+    let known =
+        ["cluster", "defaults", "ssh", "security", "striping", "tune", "queue", "host", "switch", "cable"];
     let root = Fields::new(file.get_ref(), 0..0, "", &known, findings);
     let mut marks = Marks::default();
     let (name, addressing, fallback) = read_cluster(&root, &mut marks, findings);
@@ -96,6 +98,7 @@ pub(super) fn read(file: &Spanned<DeTable<'_>>, findings: &Findings) -> Document
         authenticate: read_security(&root, findings),
         striping: read_striping(&root, &mut marks, findings),
         tune: read_tune(&root, &mut marks, findings),
+        queue: read_queue(&root, findings),
         ssh: read_ssh(&root, "ssh", findings),
         hosts: Vec::new(),
         switches: Vec::new(),

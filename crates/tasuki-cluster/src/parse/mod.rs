@@ -6,13 +6,14 @@ mod check;
 mod document;
 mod fields;
 mod problem;
+mod queue;
 mod report;
 mod switches;
 
 pub use problem::Problem;
 pub use report::{ClusterError, ClusterErrors, Place};
 
-use crate::{Addressing, Cluster, SshOptions, TextError, names::cluster_name_from, text_of};
+use crate::{Addressing, Cluster, QueueRules, SshOptions, TextError, names::cluster_name_from, text_of};
 use report::Findings;
 use std::{fs, path::Path};
 use toml::de::DeTable;
@@ -28,6 +29,7 @@ impl Cluster {
             authenticate: false,
             striping: None,
             tune: None,
+            queue: QueueRules::default(),
             ssh: SshOptions::default(),
             hosts: Vec::new(),
             switches: Vec::new(),

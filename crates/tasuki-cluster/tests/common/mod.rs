@@ -72,6 +72,7 @@ impl Recipe {
             authenticate: self.relay.len() % 2 == 1,
             striping: None,
             tune: None,
+            queue: tasuki_cluster::QueueRules::default(),
             ssh: SshOptions::default(),
             hosts: self.relay.iter().enumerate().map(host).collect(),
             switches: (0..self.switches).map(switch).collect(),
