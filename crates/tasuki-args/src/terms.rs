@@ -32,8 +32,8 @@ pub struct TermsArgs {
     /// 0-9%2 at most two at a time
     #[arg(long, value_name = "FIRST-LAST", value_parser = array)]
     pub array: Option<Array>,
-    /// Tell of the job's end: mailto:USER@HOST by the host's mailer; http://HOST/PATH or https://HOST/PATH by a
-    /// POST of the job's record
+    /// Tell of the job's end: mailto:USER@HOST by the host's mailer; http://HOST/PATH or https://HOST/PATH by
+    /// a POST of the job's record
     #[arg(long, value_name = "ADDRESS", value_parser = notify)]
     pub notify: Option<String>,
 }

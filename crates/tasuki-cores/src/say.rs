@@ -16,7 +16,7 @@ pub(crate) fn hosts(names: &[String]) -> String {
     }
 }
 
-/// Whose a core file is, by what it died, and how it is looked at.
+/// A line that tells of a core file: the rank, the signal that it died of, and how to look at it.
 pub(crate) fn line(core: &Core, program: &Path) -> String {
     let Core { host, found, path } = core;
     let rank = found.rank.map_or("a process".into(), |rank| format!("rank {rank}"));
