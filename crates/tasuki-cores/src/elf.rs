@@ -68,8 +68,11 @@ fn segment(bytes: &[u8]) -> Option<Segment> {
     })
 }
 
-/// The notes of a core file in their order: type and contents. Those that a cut off file lacks are missing.
-pub(crate) fn notes(file: &File, segments: &[Segment]) -> Vec<(u32, Vec<u8>)> {
+/// A note of a core file: type and contents.
+pub(crate) type Note = (u32, Vec<u8>);
+
+/// The notes of a core file in their order. Those that a cut off file lacks are missing.
+pub(crate) fn notes(file: &File, segments: &[Segment]) -> Vec<Note> {
     let mut all = Vec::new();
     for segment in segments.iter().filter(|segment| segment.kind == NOTE) {
         let mut rest = &read(file, segment.offset, segment.length.min(MOST_NOTES))[..];
@@ -82,7 +85,7 @@ pub(crate) fn notes(file: &File, segments: &[Segment]) -> Vec<(u32, Vec<u8>)> {
 }
 
 /// The first note of these bytes, and what follows it.
-fn note(bytes: &[u8]) -> Option<((u32, Vec<u8>), &[u8])> {
+fn note(bytes: &[u8]) -> Option<(Note, &[u8])> {
     let length = |at| usize::try_from(number32(bytes, at)?).ok();
     let begin = 12 + length(0)?.next_multiple_of(4);
     let contents = bytes.get(begin..)?.get(..length(4)?)?;

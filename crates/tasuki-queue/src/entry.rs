@@ -81,8 +81,8 @@ impl Entry {
     pub fn notification(&self) -> Option<Action> {
         self.view.terms.notify.as_ref().filter(|_| self.view.notice.is_none())?;
         let env = self.work.iter().flat_map(|work| &work.env);
-        let path = env.filter(|(name, _)| name.as_slice() == b"PATH").map(|(_, path)| path.clone());
-        Some(Action::Notify(self.view.id, path.last()))
+        let mut path = env.filter(|(name, _)| name.as_slice() == b"PATH").map(|(_, path)| path.clone());
+        Some(Action::Notify(self.view.id, path.next_back()))
     }
 
     /// Whether its ranks were started.
