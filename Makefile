@@ -9,8 +9,8 @@ TASUKI := target/ship/tasuki
 # themselves run as root: cargo starts tests through the runner of the machine's target.
 ROOT := $(if $(filter 0,$(shell id -u)),,sudo -E env "PATH=$$PATH")
 ARCH := $(shell uname -m | tr a-z A-Z)
-# Tests at a time. Many wait for a lab, a program or a time-out: one more than processors keeps these busy.
-export RUST_TEST_THREADS ?= $(shell echo $$(($$(nproc) + 1)))
+# Tests at a time. Many wait for a lab, a program or a time-out: two more than processors keep these busy.
+export RUST_TEST_THREADS ?= $(shell echo $$(($$(nproc) + 2)))
 # A test program that hangs fails: no other one should wait for it. $(call RUNNER,seconds)
 RUNNER = CARGO_TARGET_$(ARCH)_UNKNOWN_LINUX_GNU_RUNNER="$(LIMITED) $(1) $(if $(ROOT),sudo -E env PATH=$$PATH)"
 LIMITED := timeout --foreground --kill-after=10
