@@ -6,6 +6,7 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
 };
+use tasuki_process::program_in;
 
 /// The command with which the catalogue of systemd is read.
 pub(crate) const CATALOG: &str = "coredumpctl";
@@ -46,7 +47,7 @@ impl Kernel {
             pattern: setting("core_pattern").map_or("core".into(), |text| text.trim_end().into()),
             uses_pid: setting("core_uses_pid").is_some_and(|text| text.trim() != "0"),
             limit: (limit != RLIM_INFINITY).then_some(limit),
-            has_catalog: env::split_paths(&folders).any(|folder| folder.join(CATALOG).is_file()),
+            has_catalog: program_in(env::split_paths(&folders), CATALOG).is_some(),
         }
     }
 

@@ -39,7 +39,7 @@ impl Detector<'_> {
         let mut found: Vec<Mpi> = Vec::new();
         for launcher in Flavour::LAUNCHERS.iter().map(|name| folder.join(name)) {
             let known = |found: &[Mpi]| found.iter().any(|mpi| same_file(&mpi.launcher, &launcher));
-            if !program::is_executable(&launcher) || known(&found) {
+            if !tasuki_process::is_executable(&launcher) || known(&found) {
                 continue;
             }
             let Some((flavour, version)) = launcher::identify(&launcher, self.env) else { continue };

@@ -30,7 +30,7 @@ pub fn for_library(
     let mut second_best = None;
     for folder in &folders {
         for path in flavour.launchers().iter().map(|name| folder.join(name)) {
-            if !program::is_executable(&path) {
+            if !tasuki_process::is_executable(&path) {
                 continue;
             }
             match identify(&path, env) {

@@ -3,10 +3,10 @@
 use crate::Environment;
 use std::{
     ffi::{OsStr, OsString},
-    fs,
-    os::unix::{ffi::OsStrExt, fs::PermissionsExt},
-    path::{Path, PathBuf},
+    os::unix::ffi::OsStrExt,
+    path::PathBuf,
 };
+use tasuki_process::{is_executable, program_in};
 
 /// The value of a variable of an environment.
 pub fn variable<'a>(env: &'a Environment, name: &str) -> Option<&'a OsStr> {
@@ -32,11 +32,6 @@ pub fn path_folders(env: &Environment) -> Vec<PathBuf> {
     folders
 }
 
-/// Whether some user may execute the file.
-pub fn is_executable(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
-}
-
 /// The absolute path of the program that `name` runs: itself if it holds a slash, else the first executable
 /// in PATH.
 pub fn find(name: &OsStr, env: &Environment) -> Option<PathBuf> {
@@ -47,7 +42,7 @@ pub fn find(name: &OsStr, env: &Environment) -> Option<PathBuf> {
     if name.is_empty() {
         return None;
     }
-    path_folders(env).into_iter().map(|folder| folder.join(name)).find(|path| is_executable(path))
+    program_in(path_folders(env), name)
 }
 
 /// The program that `#!/usr/bin/env ARGUMENT` runs: the first word that is neither an option nor an
@@ -59,6 +54,7 @@ pub fn env_target(argument: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{fs, os::unix::fs::PermissionsExt};
 
     #[test]
     fn path_is_searched_in_order_and_slashes_bypass_it() {

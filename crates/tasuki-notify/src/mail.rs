@@ -6,7 +6,7 @@ use std::{
     process::Command,
     time::Duration,
 };
-use tasuki_process::{Limited, Output, text_file};
+use tasuki_process::{Limited, Output, program_in, text_file};
 
 /// Time that a mailer may take: it has only to take the message.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -17,8 +17,7 @@ const USUAL: [&str; 3] = ["/usr/sbin", "/usr/lib", "/usr/bin"];
 pub fn program(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders = env::split_paths(&path).filter(|folder| folder.is_absolute());
-    let mut all = folders.chain(USUAL.iter().map(PathBuf::from)).map(|folder| folder.join(name));
-    all.find(|file| file.is_file())
+    program_in(folders.chain(USUAL.iter().map(PathBuf::from)), name)
 }
 
 /// Runs a program with this text as its standard input.
