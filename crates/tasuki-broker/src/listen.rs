@@ -7,7 +7,7 @@ use nix::{
             AddressFamily, Backlog, SockFlag, SockType, UnixAddr, bind, connect, getsockopt, listen, socket,
             sockopt::{AcceptConn, SockType as SockTypeOf},
         },
-        stat::{Mode, umask},
+        stat::{Mode, fchmod},
     },
     unistd::{Gid, chown},
 };
@@ -73,14 +73,8 @@ impl Listener {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(fail("make the folder of"))?;
         }
-        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-        let open = || socket(AddressFamily::Unix, SockType::SeqPacket, flags, None);
-        let fd = open().map_err(|errno| fail("open")(errno.into()))?;
-        // With this mask the socket belongs to root alone from its first moment.
-        let before = umask(Mode::from_bits_truncate(0o177));
-        let bound = bind(fd.as_raw_fd(), &address);
-        umask(before);
-        bound.map_err(|errno| fail("bind")(errno.into()))?;
+        let fd = private_socket().map_err(|errno| fail("open")(errno.into()))?;
+        bind(fd.as_raw_fd(), &address).map_err(|errno| fail("bind")(errno.into()))?;
         chown(path, None, Some(Gid::from_raw(group))).map_err(|errno| fail("chown")(errno.into()))?;
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o660);
         fs::set_permissions(path, mode).map_err(fail("chmod"))?;
@@ -107,6 +101,17 @@ impl Drop for Listener {
     }
 }
 
+/// A socket whose file belongs to its owner alone from its first moment.
+///
+/// The kernel gives the file the mode that the socket has (`unix_bind_bsd` in net/unix/af_unix.c), less the
+/// process's mask. A change of that mask would hold for all threads of the process.
+fn private_socket() -> nix::Result<OwnedFd> {
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    let fd = socket(AddressFamily::Unix, SockType::SeqPacket, flags, None)?;
+    fchmod(&fd, Mode::S_IRUSR | Mode::S_IWUSR)?;
+    Ok(fd)
+}
+
 /// Removes a socket at which no process listens; any other file stays.
 fn remove_old(path: &Path, address: &UnixAddr) -> Result<(), ServeError> {
     let fail = |what| move |source| ServeError::Socket { what, path: path.into(), source };
@@ -125,5 +130,42 @@ fn remove_old(path: &Path, address: &UnixAddr) -> Result<(), ServeError> {
         Err(nix::errno::Errno::ECONNREFUSED) => fs::remove_file(path).map_err(fail("remove")),
         Err(nix::errno::Errno::ENOENT) => Ok(()),
         _ => Err(ServeError::Taken(path.into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// Without this a file would have mode 0755 here, as programs are usually started with mask 022.
+    #[test]
+    fn nobody_else_may_connect_before_the_group_may() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("socket");
+        let fd = private_socket().expect("a socket");
+        bind(fd.as_raw_fd(), &UnixAddr::new(&path).expect("a path")).expect("binds");
+        let mode = fs::metadata(&path).expect("a file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    /// What the kernel says of this process (proc(5)).
+    fn mask() -> String {
+        let status = fs::read_to_string("/proc/self/status").expect("the process's state");
+        status.lines().find(|line| line.starts_with("Umask:")).expect("its mask").to_owned()
+    }
+
+    #[test]
+    fn listeners_that_are_made_at_once_leave_the_mask_of_the_process_alone() {
+        let before = mask();
+        let group = Gid::current().as_raw();
+        let make = || {
+            let folder = tempfile::tempdir().expect("a folder");
+            for _ in 0..200 {
+                Listener::bind(&folder.path().join("run/socket"), group).expect("listens");
+            }
+        };
+        std::thread::scope(|scope| (0..8).for_each(|_| drop(scope.spawn(make))));
+        assert_eq!(mask(), before);
     }
 }

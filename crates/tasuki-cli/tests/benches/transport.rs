@@ -38,19 +38,22 @@ fn says(what: &str, argv: &str, command: &Command) -> String {
     printed
 }
 
-struct Programs {
-    hello: PathBuf,
-    pingpong: PathBuf,
-    alltoall: PathBuf,
-}
-
-fn programs(test: &str, folder: &Path) -> Vec<(Mpi, Programs)> {
+/// A program that passes messages of all lengths to and fro and between all ranks, built with every MPI.
+fn programs(test: &str, folder: &Path) -> Vec<(Mpi, PathBuf)> {
     let build = |mpi: Mpi| {
-        let [hello, pingpong, alltoall] =
-            ["hello.c", "pingpong.c", "alltoall.c"].map(|name| build(&mpi, name, folder));
-        (mpi, Programs { hello, pingpong, alltoall })
+        let program = build(&mpi, "together.c", folder);
+        (mpi, program)
     };
     mpis(test).into_iter().map(build).collect()
+}
+
+/// Runs the program. Returns what it printed.
+fn passes(what: &str, command: &Command) -> String {
+    let printed = says(what, "ring ok", command);
+    for text in ["pingpong ok", "alltoall ok"] {
+        assert!(printed.contains(text), "{what}: no {text:?} in {printed}");
+    }
+    printed
 }
 
 /// Every MPI with a rank on each host of a lab.
@@ -60,21 +63,14 @@ fn every_mpi_on(test: &str, shape: &str, hosts: u32) {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let lab = TestLab::up("tasuki", &["--shape", shape]);
-    for (mpi, programs) in programs(test, folder.path()) {
-        let what = |program: &str| format!("{} {program} on {shape}", mpi.name);
-        let run = |ranks, program: &Path| run_over("tasuki", &lab, mpi.name, ranks, program);
-        let printed = says(&what("hello"), "ring ok", &run(hosts, &programs.hello));
-        for host in 1..=hosts {
-            assert!(
-                printed.contains(&format!("on n{host}")),
-                "{}: no rank on n{host}: {printed}",
-                what("hello")
-            );
-        }
-        says(&what("pingpong"), "pingpong ok", &run(2, &programs.pingpong));
+    for (mpi, program) in programs(test, folder.path()) {
+        let what = format!("{} on {shape}", mpi.name);
         let before = sent(&lab);
-        says(&what("alltoall"), "alltoall ok", &run(hosts, &programs.alltoall));
-        assert!(sent(&lab) > before + 100_000, "{}: payload went elsewhere", what("alltoall"));
+        let printed = passes(&what, &run_over("tasuki", &lab, mpi.name, hosts, &program));
+        for host in 1..=hosts {
+            assert!(printed.contains(&format!("on n{host}")), "{what}: no rank on n{host}: {printed}");
+        }
+        assert!(sent(&lab) > before + 100_000, "{what}: payload went elsewhere");
     }
 }
 
@@ -117,32 +113,14 @@ fn every_mpi_inside_one_host() {
         crate::support::tasuki().args(["cluster", "new", "full:2", "--cores", "4", "-o", file]),
     );
     let lab = TestLab::up("tasuki-one", &[file]);
-    for (mpi, programs) in programs(test, folder.path()) {
-        let what = |program: &str| format!("{} {program} on one host", mpi.name);
+    for (mpi, program) in programs(test, folder.path()) {
         let before = sent(&lab);
-        let run = |ranks: u32, program: &Path| {
-            let mut command = crate::support::tasuki();
-            command.args([
-                "run",
-                "--transport",
-                "tasuki",
-                "--by",
-                "slot",
-                "--lab",
-                &lab.name,
-                "--mpi",
-                mpi.name,
-            ]);
-            command
-                .args(["-n", &ranks.to_string()])
-                .arg(program)
-                .env("TASUKI_PEERS", crate::support::mpis::peers());
-            command
-        };
-        let printed = says(&what("hello"), "ring ok", &run(4, &programs.hello));
+        let mut command = crate::support::tasuki();
+        command.args(["run", "--transport", "tasuki", "--by", "slot", "--lab", &lab.name]);
+        command.args(["--mpi", mpi.name, "-n", "4"]).arg(&program);
+        command.env("TASUKI_PEERS", crate::support::mpis::peers());
+        let printed = passes(&format!("{} on one host", mpi.name), &command);
         assert!(!printed.contains("on n2"), "{printed}");
-        says(&what("pingpong"), "pingpong ok", &run(2, &programs.pingpong));
-        says(&what("alltoall"), "alltoall ok", &run(4, &programs.alltoall));
         // Several MB were exchanged; what has crossed cables are a few packets of IPv6.
         assert!(sent(&lab) < before + 100_000, "{}: payload left the host", mpi.name);
     }

@@ -76,10 +76,15 @@ fn the_burn_in_runs_the_kernels_of_a_folder() {
     let (code, report) = burn_in(&lab, &argv, None);
     assert_eq!(code, Some(0), "{report}");
     all_right(&report, &["NAS IS", "NAS MG", "HPCC"]);
-    // A kernel whose verification fails ends with an exit code.
-    ok(Command::new("mpicc.openmpi").args(["-O1", "-DFAILING", &faulty, "-o"]).arg(folder.path().join("mg")));
-    let (code, report) = burn_in(&lab, &argv, None);
+    // A kernel whose verification fails ends with an exit code. Another program is in the place of hpcc, which
+    // takes long.
+    let instead = tempfile::tempdir().expect("a folder");
+    for file in [folder.path().join("mg"), instead.path().join("hpcc")] {
+        ok(Command::new("mpicc.openmpi").args(["-O1", "-DFAILING", &faulty, "-o"]).arg(file));
+    }
+    let (code, report) = burn_in(&lab, &argv, Some(instead.path()));
     assert_eq!(code, Some(2), "{report}");
+    // What fails on the same hosts is one finding, named by the first program.
     let [finding] = &report["findings"].as_array().expect("findings")[..] else { panic!("{report}") };
     assert!(finding["says"].as_str().is_some_and(|says| says.starts_with("NAS MG failed")), "{finding}");
 }
@@ -96,8 +101,12 @@ fn the_burn_in_runs_programs_and_reads_their_results() {
     all_right(&report, &["NAS IS", "NAS CG", "NAS EP", "HPCC"]);
 
     // Programs in the place of hpcc: one that ends well with wrong results; one that writes no results; one
-    // that fails.
+    // that fails. One kernel, which is built once, stands for those that run before it.
     let folder = tempfile::tempdir().expect("a folder");
+    let kernels = folder.path().join("nas");
+    let build = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/nas/build.sh");
+    ok(Command::new("sh").args([build, "mpicc.openmpi"]).arg(&kernels).arg("is"));
+    let argv = ["--nas", kernels.to_str().expect("UTF-8")];
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/badhpcc.c");
     for (what, says) in
         [("WRONG", "verifications do not hold"), ("SILENT", "it wrote no results"), ("FAILING", "exit code")]
@@ -105,7 +114,7 @@ fn the_burn_in_runs_programs_and_reads_their_results() {
         let define = format!("-D{what}");
         let hpcc = folder.path().join("hpcc");
         ok(Command::new("mpicc.openmpi").args(["-O1", &define, source, "-o"]).arg(&hpcc));
-        let (code, report) = burn_in(&lab, &[], Some(folder.path()));
+        let (code, report) = burn_in(&lab, &argv, Some(folder.path()));
         assert_eq!(code, Some(2), "{report}");
         let [finding] = &report["findings"].as_array().expect("findings")[..] else { panic!("{report}") };
         let said = finding["says"].as_str().expect("text");

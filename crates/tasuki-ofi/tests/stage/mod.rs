@@ -3,40 +3,53 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
-use tempfile::TempDir;
-
-/// A folder with the provider under the name that libfabric looks for, and with the compiled programs.
+/// A folder with the provider under the name that libfabric looks for, with the compiled programs, and with
+/// Tasuki's own libfabric, which a stage may have in front of the system's.
 pub struct Stage {
-    folder: TempDir,
+    folder: &'static Path,
     front: bool,
+}
+
+/// What all stages of this test program have in common. It is compiled once: the compiler takes longer than
+/// the tests.
+fn folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let test = std::env::current_exe().expect("a path");
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stage").join(env!("CARGO_CRATE_NAME"));
+        build(&folder, &test);
+        folder
+    })
+}
+
+fn build(folder: &Path, test: &Path) {
+    std::fs::create_dir_all(folder).expect("a folder");
+    // Cargo puts the library that it has built for this test into the test's folder.
+    let library = test.with_file_name("libtasuki_fi.so");
+    std::fs::copy(&library, folder.join("libtasuki-fi.so")).expect("the provider is built");
+    compile(folder, "messages", &["messages.c", "pair.c"], "-lfabric");
+    compile(folder, "remote", &["remote.c", "pair.c"], "-lfabric");
+    compile(folder, "death", &["death.c", "pair.c"], "-lfabric");
+    compile(folder, "names", &["names.c", "pair.c"], "-lfabric");
+    compile(folder, "promises", &["promises.c", "pair.c"], "-lfabric");
+    compile(folder, "local", &["local.c"], "-ldl");
+    let rails = r#"{"version": 1, "host": "here", "identity": "127.0.0.1", "peers": {}}"#;
+    std::fs::write(folder.join("rails.json"), rails).expect("a file is written");
+    let front: PathBuf = [env!("CARGO_MANIFEST_DIR"), "front", "build"].iter().collect();
+    let built = Command::new(front).arg(folder.join("libfabric")).status().expect("the script runs");
+    assert!(built.success(), "cc compiles it: see scripts/setup");
 }
 
 impl Stage {
     pub fn new() -> Stage {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        // Cargo puts the library that it has built for this test into the test's folder.
-        let test = std::env::current_exe().expect("a path");
-        let library = test.with_file_name("libtasuki_fi.so");
-        std::fs::copy(&library, folder.path().join("libtasuki-fi.so")).expect("the provider is built");
-        compile(folder.path(), "messages", &["messages.c", "pair.c"], "-lfabric");
-        compile(folder.path(), "remote", &["remote.c", "pair.c"], "-lfabric");
-        compile(folder.path(), "death", &["death.c", "pair.c"], "-lfabric");
-        compile(folder.path(), "names", &["names.c", "pair.c"], "-lfabric");
-        compile(folder.path(), "promises", &["promises.c", "pair.c"], "-lfabric");
-        compile(folder.path(), "local", &["local.c"], "-ldl");
-        let rails = r#"{"version": 1, "host": "here", "identity": "127.0.0.1", "peers": {}}"#;
-        std::fs::write(folder.path().join("rails.json"), rails).expect("a file is written");
-        Stage { folder, front: false }
+        Stage { folder: folder(), front: false }
     }
 
-    /// A folder that has Tasuki's own libfabric, in front of the system's, too.
+    /// A stage on which programs find Tasuki's own libfabric before the system's.
     pub fn with_front() -> Stage {
-        let stage = Stage { front: true, ..Stage::new() };
-        let build: PathBuf = [env!("CARGO_MANIFEST_DIR"), "front", "build"].iter().collect();
-        let built = Command::new(build).arg(stage.front()).status().expect("the script runs");
-        assert!(built.success(), "cc compiles it: see scripts/setup");
-        stage
+        Stage { folder: folder(), front: true }
     }
 
     /// The folder of the library in front.
@@ -44,8 +57,8 @@ impl Stage {
         self.path().join("libfabric")
     }
 
-    pub fn path(&self) -> &Path {
-        self.folder.path()
+    pub fn path(&self) -> &'static Path {
+        self.folder
     }
 
     pub fn command(&self, program: &str) -> Command {
