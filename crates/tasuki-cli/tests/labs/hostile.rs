@@ -63,7 +63,7 @@ fn forged_damaged_and_replayed_datagrams() {
         // With raw lanes there would be few datagrams to capture; frames have a test of their own
         // (raw_lane.rs).
         let mut job = MpiRun::new(&lab, &mpi, "tasuki", 2, &program)
-            .args(["3000"])
+            .args(["1000"])
             .env("TASUKI_LANES", "udp")
             .limit(300)
             .start();
