@@ -200,6 +200,12 @@ tuning! {
         measure "0", bench "--shape full:2 --unshaped --offloads --mpi mpich-5.0 --pair pingpong:64k,4M \
                             --pair stream:64k,4M --all barrier";
         adr 12;
+
+        /// Size of the send buffer to ask for.
+        SEND_BUFFER: usize = 4 << 20, "bytes";
+        why "What is in it leaves as the receiver's acknowledgements come, without a system call.";
+        measure "262144", two_hosts "--pair pingpong:1M,4M --pair stream:1M,4M --all barrier";
+        adr 12;
     }
 
     /// Length-coded bulk: long messages in datagrams without headers (TASUKI_BULK=length).
@@ -207,13 +213,13 @@ tuning! {
         /// Shorter messages go in frames.
         LENGTH_MIN: u64 = 64 << 10, "bytes";
         why "A round takes a round trip, as a grant does, but its control messages cost more than a grant.";
-        measure "1048576", test "-p tasuki-engine --test suite framings_compared -- --ignored --nocapture";
+        measure "1048576", test "-p tasuki-engine --test suite bulk";
 
         /// A pass is over when the sender has said so and nothing has arrived for this time; twice as long
         /// after each pass of which nothing arrived.
         GRACE_NS: u64 = 500_000, "ns";
         why "What the sender says travels by another socket and may overtake packets.";
-        measure "0", test "-p tasuki-engine --test suite framings_compared -- --ignored --nocapture";
+        measure "0", cost "-p tasuki-engine --test suite framings_compared";
 
         /// After more passes in a row than this of which nothing arrived, the message goes in frames.
         BARREN_MAX: u32 = 6, "passes";
@@ -226,15 +232,20 @@ tuning! {
         why "The checksums may be of bytes that the program has changed since, and then will never agree.";
         measure "65535", test "-p tasuki-engine --test suite";
 
+        /// Datagrams in one system call, at most.
+        BATCH: usize = 64, "datagrams";
+        why "A system call is then a small part of what they cost.";
+        measure "8", cost "-p tasuki-engine --test suite framings_compared";
+
         /// Batches that are received before anything else gets its turn.
         RX_BATCHES: usize = 4, "batches";
         why "A batch is up to 64 datagrams; acknowledgements and other peers wait meanwhile.";
-        measure "1", test "-p tasuki-engine --test suite framings_compared -- --ignored --nocapture";
+        measure "1", cost "-p tasuki-engine --test suite framings_compared";
 
         /// Batches that are sent before anything else gets its turn.
         TX_BATCHES: usize = 4, "batches";
         why "As for RX_BATCHES, at the sender.";
-        measure "1", test "-p tasuki-engine --test suite framings_compared -- --ignored --nocapture";
+        measure "1", cost "-p tasuki-engine --test suite framings_compared";
 
         /// Datagrams of an earlier round that are dropped before the next round begins.
         STALE_MAX: usize = 4096, "datagrams";
@@ -251,7 +262,7 @@ tuning! {
         /// When the kernel has no room for datagrams, it is asked again after this time.
         RETRY_NS: u64 = 50_000, "ns";
         why "A send queue that is full empties by hundreds of packets in that time at 10 Gbit/s.";
-        measure "5000000", test "-p tasuki-engine --test suite framings_compared -- --ignored --nocapture";
+        measure "5000000", cost "-p tasuki-engine --test suite framings_compared";
     }
 
     /// One-sided transfers: put and get.
