@@ -12,6 +12,11 @@ def enter_root():
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 
+def as_root():
+    """What stands in front of a command that needs root."""
+    return [] if os.geteuid() == 0 else ["sudo", "-E", "env", f"PATH={os.environ['PATH']}"]
+
+
 def environment(variable=None, value=None):
     """The environment of a build with another value of one constant, or with all defaults."""
     kept = {name: text for name, text in os.environ.items() if not name.startswith("TASUKI_TUNING_")}
