@@ -46,15 +46,15 @@ tuning! {
         /// How often such a record is read anew, at most.
         TRIES_MAX: usize = 1000, "reads";
         why "Writing takes some tens of nanoseconds, unless the writer is off its processor.";
-        measure "1", test "-p tasuki-ring --test processes a_page_is_read_consistently";
+        measure "1", bound "records that are just being written are missing in what other programs read";
     }
 
     /// Datagrams: UDP between hosts.
     pub mod datagrams {
         /// Bytes of packets that can wait for the kernel, at most.
         WAITING_BYTES: usize = 1 << 20, "bytes";
-        why "It is more than the 128 packets of a turn, unless these are of 9000 bytes; what does not fit stays with the \
-             packet layer.";
+        why "It is more than the 128 packets of a turn, unless these are of 9000 bytes; what does not fit \
+             stays with the packet layer.";
         measure "10000", test "-p tasuki-link --test namespace a_full_send_buffer";
 
         /// Batches that can wait for the kernel, at most; each has at least one packet.

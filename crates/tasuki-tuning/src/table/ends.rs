@@ -20,24 +20,24 @@ tuning! {
         /// So many peers on other hosts, or fewer, are knocked at in every round.
         FEW: usize = 8, "peers";
         why "That costs little: 8 datagrams of 16 bytes in a fifth of a second.";
-        measure "0", bound "the death of one of a few peers is noticed in one of ALL_EVERY rounds, half a second \
-                            later";
+        measure "0", bound "the death of one of a few peers is noticed in one of ALL_EVERY rounds, half a \
+                            second later";
         adr 4;
 
         /// After so many time-outs in a row a peer is knocked at out of turn.
         TIMEOUTS: u32 = 5, "time-outs";
         why "Most likely it is dead: together they take 60 ms at least, which is longer than a peer that \
              waits for a processor most often takes.";
-        measure "1000", bound "the death of one of many peers is noticed in one of ALL_EVERY rounds, half a second \
-                               later";
+        measure "1000", bound "the death of one of many peers is noticed in one of ALL_EVERY rounds, half a \
+                               second later";
         adr 4;
 
         /// A first contact that takes longer than this is reported to the user.
         UNANSWERED_NS: u64 = 10_000_000_000, "ns";
         why "Ranks of a job start within seconds of each other; a longer silence most often means a wrong \
              address or a firewall.";
-        measure "1000000000", bound "users whose ranks start seconds after each other read of a firewall that is not \
-                                     there";
+        measure "1000000000", bound "users whose ranks start seconds after each other read of a firewall \
+                                     that is not there";
 
         /// Seconds after which a peer that has never answered a greeting counts as failed. The variable
         /// TASUKI_GREETING overrides it.
@@ -45,8 +45,8 @@ tuning! {
         why "A firewall that drops UDP, or a wrong address, would have a program wait for ever. A peer that \
              has been greeted has opened its endpoint, and its helper thread answers whatever the program \
              does.";
-        measure "5", bound "a rank fails whose peer opens its endpoint later than that; the tests of refusals set \
-                            a time of their own";
+        measure "5", bound "a rank fails whose peer opens its endpoint later than that; the tests of \
+                            refusals set a time of their own";
         adr 4;
 
         /// Refusals of one socket that are read in one poll.
@@ -77,7 +77,7 @@ tuning! {
         /// However often a host's refusals were wrong, a trial takes no more rounds than this.
         ROUNDS_MAX: u32 = 150, "rounds";
         why "They take half a minute. Without a bound the death of the process would never be noticed.";
-        measure "4000000000", test "-p tasuki-engine --lib liveness::trial";
+        measure "1000000", test "-p tasuki-engine --lib liveness::trial";
         adr 4;
 
         /// A trial takes so many times as many rounds if the host, though knocked at in every round, has
@@ -124,7 +124,7 @@ tuning! {
         /// Longest pause between two rounds of a closing endpoint.
         PAUSE: Duration = Duration::from_millis(1), "ns";
         why "Packets wake it; what comes through shared memory does not.";
-        measure "50000000", test "-p tasuki-engine --test suite";
+        measure "50000000", cost "-p tasuki-engine --test suite closing_timed";
 
         /// Shortest probe time-out of an endpoint that leaves.
         PTO: Duration = Duration::from_millis(10), "ns";

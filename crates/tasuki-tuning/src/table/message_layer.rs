@@ -197,7 +197,8 @@ tuning! {
         /// Smallest piece that a sender with a rate sends at once.
         PIECE_MIN: u64 = 1 << 10, "bytes";
         why "It is about a packet.";
-        measure "1", bound "pieces for a receiver whose buffer is shorter than 16 KiB are shorter than a packet";
+        measure "1", bound "pieces for a receiver whose buffer is shorter than 16 KiB are shorter than a \
+                            packet";
 
         /// Largest piece that a sender with a rate sends at once.
         PIECE_MAX: u64 = 8 << 10, "bytes";
@@ -225,8 +226,8 @@ tuning! {
         /// Empty match lists that are always kept.
         EMPTY_LISTS: usize = 64, "lists";
         why "A program that uses a few tags again and again then makes no list anew.";
-        measure "0", bound "a program that takes turns among a few tags has its empty lists dropped, and made anew, \
-                        all the time";
+        measure "0", bound "a program that takes turns among a few tags has its empty lists dropped, and \
+                            made anew, all the time";
 
         /// Starts of messages that leave in a row while bytes of long messages wait.
         STARTS_PER_BULK: u32 = 16, "starts";

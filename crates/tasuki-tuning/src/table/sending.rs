@@ -219,7 +219,8 @@ tuning! {
         /// After so many flushes in a row that found the NIC's queue full the frames that wait are dropped.
         STUCK: u32 = 64, "flushes";
         why "With the queueing discipline bypassed a cable that is down looks as a queue that is full.";
-        measure "1000000000", test "-p tasuki-link --test raw packets_that_do_not_go";
+        measure "1000000000", bound "frames for a cable that is down stay queued, and no others are sent \
+                                     there";
 
         /// Size of the send buffer to ask for.
         SEND_BUFFER: u32 = 4 << 20, "bytes";
@@ -264,6 +265,7 @@ tuning! {
         PORT_TRIES: usize = 32, "ports";
         why "The kernel proposes a free port of the first address; that it is taken on another is rare, and \
              32 times in a row means that ports have run out.";
-        measure "1", test "-p tasuki-engine --test suite";
+        measure "1", bound "an endpoint fails to open where the port that the kernel proposes is taken on \
+                            another NIC";
     }
 }

@@ -10,8 +10,8 @@ tuning! {
         measure "12500000", bench "--shape full:2 --rate 100M --mpi mpich-5.0 --pair pingpong:64k,1M --pair \
                                    stream:64k,1M --all barrier";
 
-        /// First window of a path of unknown rate, unless its floor is larger. That of a path of known rate is
-        /// its floor.
+        /// First window of a path of unknown rate, unless its floor is larger. That of a path of known rate
+        /// is its floor.
         WINDOW_INITIAL: u64 = 64 << 10, "bytes";
         why "It is what the queue of a small switch holds for a port.";
         measure "1048576", bench "--shape full:2 --rate 1G --mpi mpich-5.0 --pair pingpong:64k,1M --pair \
