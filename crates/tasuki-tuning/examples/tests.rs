@@ -1,5 +1,5 @@
-//! Prints the constants whose value a test holds, one on each line, for `scripts/check-tuning`: name, variable
-//! of a build, default, other value, and the command whose test should fail with it, between tabs.
+//! Prints the constants whose value a test holds, one on each line, for `scripts/check-tuning`: name,
+//! variable of a build, default, other value, and the command whose test should fail with it, between tabs.
 
 use tasuki_tuning::{Measure, constants};
 

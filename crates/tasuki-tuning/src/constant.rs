@@ -37,8 +37,8 @@ pub enum Measure {
         /// The command, which builds what it runs.
         command: &'static str,
     },
-    /// By a simulation, a test in virtual time, or one that measures processor time, that prints other figures
-    /// when it is built with the other value.
+    /// By a simulation, a test in virtual time, or one that measures time, that prints other figures when it
+    /// is built with the other value.
     Figures {
         /// The other value.
         other: &'static str,

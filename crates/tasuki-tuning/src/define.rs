@@ -20,7 +20,7 @@
 /// * `bench`: a paired benchmark with all its arguments;
 /// * `test`: a test that fails with the other value; the arguments are those of `cargo test --release`;
 /// * `virtual_time`: a test that simulates a network and prints figures, which change; likewise;
-/// * `cost`: a test that measures processor time and prints it, which changes; likewise;
+/// * `cost`: a test that measures time and prints it, which changes; likewise;
 /// * `simulation`: a simulation whose figures change; the arguments are those of `cargo run --release`;
 /// * `bound`: no test and no benchmark shows a difference to the other value; the argument says what happens
 ///   there, as the end of "With the other value".

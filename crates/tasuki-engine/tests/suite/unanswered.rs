@@ -26,7 +26,7 @@ fn who_waits_for_a_peer_that_never_answers_is_told() {
     assert!(!nodes[0].done.iter().any(|done| matches!(done, Completion::Recv { .. })), "{:?}", nodes[0].done);
 }
 
-/// The peer's process has ended without a word: its host refuses what is sent to its port, and that is enough,
+/// The peer's process has ended without a word: its host refuses what is sent to its port. That is enough,
 /// even if silence alone is waited for without an end.
 #[test]
 fn who_waits_for_a_peer_whose_port_is_closed_is_told() {

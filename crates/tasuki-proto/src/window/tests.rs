@@ -71,7 +71,7 @@ fn delayed(rate_mbps: u32) -> Path {
 
 #[test]
 fn a_busy_host_does_not_let_a_cable_run_dry() {
-    // One millisecond of a gigabit per second; on a slow cable, and where the rate is unknown, twenty packets.
+    // One millisecond of a gigabit per second; on slow cables, and at an unknown rate, twenty packets.
     assert!(delayed(1000).size() >= 125_000, "{}", delayed(1000).size());
     assert!(delayed(25).size() >= 20 * PACKET, "{}", delayed(25).size());
     assert!(delayed(0).size() >= 20 * PACKET, "{}", delayed(0).size());

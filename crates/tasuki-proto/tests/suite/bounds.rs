@@ -114,7 +114,7 @@ fn a_cable_that_comes_back_narrower_is_used() {
     net.settle(1000);
 }
 
-/// A rail comes up though each answer to a probe comes after the next probe has been sent, as on a long route.
+/// A rail comes up though each answer to a probe comes after the next one has been sent, as on a long route.
 #[test]
 fn a_rail_with_a_long_route_is_proven() {
     let mut net = Net::new(36, &vec![Link::new(1000, 400_000, 256); 2], true);
@@ -149,7 +149,7 @@ fn sent_while_away(away_us: u64, others: u64) -> u64 {
 /// Where many processes leave at once on few processors, each waits for its turn for some milliseconds, and
 /// for longer the more there are: nothing is sent again meanwhile.
 #[test]
-fn who_leaves_has_patience_with_its_peers() {
-    let at_once = sent_while_away(1_000, 0);
-    assert_eq!((sent_while_away(9_000, 0), sent_while_away(20_000, 20)), (at_once, at_once));
+fn who_leaves_sends_nothing_again_while_its_peers_wait_for_a_processor() {
+    let soon = sent_while_away(1_000, 0);
+    assert_eq!((sent_while_away(9_000, 0), sent_while_away(20_000, 20)), (soon, soon));
 }

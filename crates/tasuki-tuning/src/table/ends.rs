@@ -103,7 +103,8 @@ tuning! {
         /// TASUKI_LINGER overrides it.
         LINGER_S: u32 = 10, "s";
         why "A peer that lives answers within a second; one that does not must not keep a job from ending.";
-        measure "0", test "-p tasuki-engine --test suite clos";
+        measure "0", bound "an endpoint leaves without waiting for an acknowledgement, and if its last \
+                            packet is lost so is what was in it";
 
         /// When nothing has moved for this time and all that was sent has been acknowledged, an endpoint no
         /// longer waits for its peers' programs.

@@ -197,20 +197,19 @@ tuning! {
         /// Smallest piece that a sender with a rate sends at once.
         PIECE_MIN: u64 = 1 << 10, "bytes";
         why "It is about a packet.";
-        measure "1", bound "pieces for a receiver whose buffer is shorter than 16 KiB are shorter than a \
-                            packet";
+        measure "1", test "-p tasuki-msg --lib pace";
 
         /// Largest piece that a sender with a rate sends at once.
         PIECE_MAX: u64 = 8 << 10, "bytes";
         why "Between two pieces the sender waits; a receiver's buffer must hold a piece beside what waits \
              in it.";
-        measure "1048576", test "-p tasuki-sim --test suite senders_that_know";
+        measure "1048576", test "-p tasuki-msg --lib pace";
 
         /// A sender that was late catches up with one part in this many of the receiver's buffer at once.
         CATCH_UP: u64 = 16, "parts";
         why "So little does not overflow a buffer that is nearly full, and timers are late by more than \
              nothing.";
-        measure "1", test "-p tasuki-sim --test suite senders_that_know";
+        measure "1", test "-p tasuki-rate --lib model";
     }
 
     /// Matching: finding the receive for a message.

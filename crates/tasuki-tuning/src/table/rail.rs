@@ -104,13 +104,13 @@ tuning! {
         KNOWN_AFTER: u32 = 32, "acknowledgements";
         why "Each may have waited for a busy host; the smallest of several is the path's own. Each \
              acknowledges some packets, so that a slow path gets about one long message.";
-        measure "1", test "-p tasuki-proto --test suite slow_at_first";
+        measure "1", test "-p tasuki-proto --test suite a_rail_that_was_slow";
 
         /// A path that has carried nothing for so long is no longer known.
         KNOWN_FOR: u64 = 1_000_000_000, "ns";
         why "If its samples were bad by chance it is tried again; a path that is slow indeed delays one \
              message a second.";
-        measure "3600000000000", test "-p tasuki-proto --test suite slow_at_first";
+        measure "3600000000000", test "-p tasuki-proto --test suite a_rail_that_was_slow";
 
         /// Most replies to probes that one path owes at a time.
         REPLIES_MAX: usize = 4, "replies";
