@@ -15,8 +15,8 @@ export RUST_TEST_THREADS ?= $(shell echo $$(($$(nproc) + 2)))
 RUNNER = CARGO_TARGET_$(ARCH)_UNKNOWN_LINUX_GNU_RUNNER="$(LIMITED) $(1) $(if $(ROOT),sudo -E env PATH=$$PATH)"
 LIMITED := timeout --foreground --kill-after=10
 
-.PHONY: help run test test-full test-busy soak bench measure profile lint setup build provider test-build \
-	peers oracles install uninstall deb test-deb wheel test-wheel test-guests clean
+.PHONY: help run test test-full test-busy soak bench measure check-tuning profile lint setup build provider \
+	test-build peers oracles install uninstall deb test-deb wheel test-wheel test-guests clean
 
 help:
 	@echo "make run        four cabled hosts on this machine: latency, bandwidth, a program, over TCP and Tasuki"
@@ -28,6 +28,7 @@ help:
 	@echo "                ARGS=--force writes over an earlier measurement's files"
 	@echo "make measure    what a constant of tuning gains: C=coalesce.FIRST (V=VALUE ARGS=\"...\");"
 	@echo "                tasuki info lists them"
+	@echo "make check-tuning  whether the tests that tasuki info names fail with other values of its constants"
 	@echo "make profile    where the nanoseconds and instructions of a message go (docs/results/messages.md)"
 	@echo "make install    into PREFIX (/usr/local), below DESTDIR; make uninstall takes it away again"
 	@echo "make deb        a Debian package: target/tasuki_*.deb"
@@ -106,6 +107,10 @@ bench: build peers
 # Builds a provider with another value of one constant and compares both in paired repetitions.
 measure: build peers
 	@TASUKI_PEERS="$(PEERS)" CARGO="$(CARGO)" scripts/measure "$(C)" "$(V)" $(ARGS)
+
+# Builds each test that the table of tuning names with the other value that it names: it must fail.
+check-tuning:
+	@TASUKI_PEERS="$(PEERS)" CARGO="$(CARGO)" scripts/check-tuning $(ARGS)
 
 profile: build
 	$(CARGO) build --profile provider --locked -p tasuki-engine --example message_cost

@@ -10,10 +10,7 @@ use crate::endpoint::{Handle, handle};
 use crate::guard;
 use crate::pointer;
 use crate::types::{ANY_SOURCE, DATA, GET, LAST, MULTI, PUT, RECV, RawCompletion, SEND, TAGGED};
-
-/// How long a wait polls before it sleeps: a wake-up costs tens of microseconds, and the answer of a peer
-/// that polls comes sooner.
-const SPIN: Duration = Duration::from_micros(50);
+use tasuki_tuning::c_interface;
 
 /// See `tasuki.h`.
 #[unsafe(no_mangle)]
@@ -57,7 +54,7 @@ pub unsafe extern "C" fn tasuki_wait(
             if count > 0 || left.is_some_and(|left| left.is_zero()) {
                 return Ok(count);
             }
-            if waited > SPIN {
+            if waited > c_interface::SPIN {
                 handle.endpoint.wait(left);
             }
         }

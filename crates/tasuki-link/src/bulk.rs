@@ -10,9 +10,7 @@ use std::ptr::null_mut;
 use nix::sys::socket::{SockaddrStorage, connect, getsockopt, sockopt};
 
 use crate::{LinkError, UdpOptions, socket};
-
-/// Datagrams in one system call, at most.
-pub const BULK_BATCH: usize = 64;
+use tasuki_tuning::bulk::BATCH;
 
 /// A piece of memory.
 #[derive(Clone, Copy, Debug)]
@@ -43,9 +41,9 @@ impl BulkSocket {
         Ok(BulkSocket {
             fd: opened.fd,
             local: opened.local,
-            vectors: vec![libc::iovec { iov_base: null_mut(), iov_len: 0 }; 2 * BULK_BATCH],
+            vectors: vec![libc::iovec { iov_base: null_mut(), iov_len: 0 }; 2 * BATCH],
             // SAFETY: a header of zero bytes is a header without pointers.
-            headers: vec![unsafe { zeroed() }; BULK_BATCH],
+            headers: vec![unsafe { zeroed() }; BATCH],
         })
     }
 
@@ -71,13 +69,13 @@ impl BulkSocket {
         getsockopt(&self.fd, sockopt::RcvBuf).unwrap_or(0)
     }
 
-    /// Sends a datagram for each piece, at most [`BULK_BATCH`]. Returns how many the kernel took, which is
+    /// Sends a datagram for each piece, at most [`BATCH`]. Returns how many the kernel took, which is
     /// less if it has no room now.
     ///
     /// # Safety
     /// All bytes of the pieces can be read.
     pub unsafe fn send(&mut self, pieces: &[Piece]) -> io::Result<usize> {
-        let count = pieces.len().min(BULK_BATCH);
+        let count = pieces.len().min(BATCH);
         for ((piece, vector), header) in pieces.iter().zip(&mut self.vectors).zip(&mut self.headers) {
             *vector = libc::iovec { iov_base: piece.ptr.cast(), iov_len: piece.len };
             fill(header, vector, 1);
@@ -89,7 +87,7 @@ impl BulkSocket {
         usize::try_from(sent).map_err(|_| io::Error::last_os_error())
     }
 
-    /// Receives a datagram into each pair of pieces, at most [`BULK_BATCH`] of them. The second piece of a
+    /// Receives a datagram into each pair of pieces, at most [`BATCH`] of them. The second piece of a
     /// pair is for what does not fit into the first. `lens` gets the datagrams' lengths in bytes, also of
     /// those that were longer than both pieces. The error is `WouldBlock` if no datagram waits.
     ///
@@ -97,7 +95,7 @@ impl BulkSocket {
     /// All bytes of the pieces can be written, and nothing else uses them during the call.
     pub unsafe fn receive(&mut self, pairs: &[[Piece; 2]], lens: &mut Vec<usize>) -> io::Result<()> {
         lens.clear();
-        let count = pairs.len().min(BULK_BATCH);
+        let count = pairs.len().min(BATCH);
         for ((pair, vectors), header) in
             pairs.iter().zip(self.vectors.chunks_exact_mut(2)).zip(&mut self.headers)
         {
@@ -121,9 +119,9 @@ impl BulkSocket {
     pub fn discard(&mut self, most: usize) {
         let nothing = Piece { ptr: null_mut(), len: 0 };
         let mut lens = Vec::new();
-        for _ in 0..most.div_ceil(BULK_BATCH) {
+        for _ in 0..most.div_ceil(BATCH) {
             // SAFETY: pieces of no bytes are not written.
-            if unsafe { self.receive(&[[nothing; 2]; BULK_BATCH], &mut lens) }.is_err() {
+            if unsafe { self.receive(&[[nothing; 2]; BATCH], &mut lens) }.is_err() {
                 return;
             }
         }

@@ -13,9 +13,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use nix::sys::socket::{SockaddrStorage, connect};
 
 use crate::{UdpOptions, socket};
-
-/// A peer sends a stream if this many more datagrams have come from it than from all others together.
-const STREAM: u32 = 256;
+use tasuki_tuning::datagrams::STREAM;
 
 /// The second socket, and the peer that it should be connected to.
 pub(crate) struct Follower {

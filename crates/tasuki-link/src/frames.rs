@@ -2,11 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
-
-/// Frames that can wait, at most.
-const FRAMES_MAX: usize = 256;
-/// Frames in one sendmmsg, at most.
-const CALL_FRAMES_MAX: usize = 64;
+use tasuki_tuning::raw_lanes;
 
 /// The queue of frames. Nothing is allocated after `new`.
 pub(crate) struct Frames {
@@ -34,17 +30,17 @@ struct Place {
 unsafe impl Send for Frames {}
 
 impl Frames {
-    /// A queue with room for `FRAMES_MAX` frames of `frame_bytes` bytes.
+    /// A queue with room for `raw_lanes::FRAMES_MAX` frames of `frame_bytes` bytes.
     pub(crate) fn new(frame_bytes: usize) -> Frames {
         // SAFETY: a header of zero bytes is a header without pointers.
         let header: libc::mmsghdr = unsafe { std::mem::zeroed() };
         Frames {
-            block: vec![0; FRAMES_MAX * frame_bytes].into_boxed_slice(),
+            block: vec![0; raw_lanes::FRAMES_MAX * frame_bytes].into_boxed_slice(),
             used: 0,
-            places: Vec::with_capacity(FRAMES_MAX),
+            places: Vec::with_capacity(raw_lanes::FRAMES_MAX),
             first: 0,
-            vectors: vec![libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; CALL_FRAMES_MAX],
-            headers: vec![header; CALL_FRAMES_MAX],
+            vectors: vec![libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; raw_lanes::SENT_MAX],
+            headers: vec![header; raw_lanes::SENT_MAX],
         }
     }
 
@@ -57,7 +53,7 @@ impl Frames {
     /// returns the length of the payload; 0 means that there is no frame after all. Returns false, without
     /// calling `write`, if there is no room.
     pub(crate) fn push(&mut self, header: usize, max: usize, write: impl FnOnce(&mut [u8]) -> usize) -> bool {
-        if self.places.len() == FRAMES_MAX {
+        if self.places.len() == raw_lanes::FRAMES_MAX {
             return false;
         }
         let Some(room) = self.block.get_mut(self.used..self.used + header + max) else { return false };
@@ -86,7 +82,7 @@ impl Frames {
                 1
             }
             many => {
-                let count = many.len().min(CALL_FRAMES_MAX);
+                let count = many.len().min(raw_lanes::SENT_MAX);
                 for (at, Place { start, len, .. }) in many.iter().take(count).enumerate() {
                     let frame = &mut self.block[*start..*start + *len];
                     self.vectors[at] =

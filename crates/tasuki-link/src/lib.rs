@@ -20,7 +20,7 @@ mod stats;
 mod stream;
 mod udp;
 
-pub use bulk::{BULK_BATCH, BulkSocket, Piece};
+pub use bulk::{BulkSocket, Piece};
 pub use error::LinkError;
 pub use raw::{Mac, RawLink, RawOptions, open_for_another};
 pub use raw_lanes::open_lanes;

@@ -5,11 +5,8 @@
 use std::net::SocketAddr;
 
 use crate::address::RawAddr;
+use tasuki_tuning::datagrams::{WAITING_BATCHES, WAITING_BYTES};
 
-/// Bytes of packets that can wait, at most.
-const BLOCK: usize = 1 << 20;
-/// Batches that can wait, at most; each has at least one packet.
-const BATCHES_MAX: usize = 1024;
 /// Packets that one send may have: UDP_MAX_SEGMENTS of the kernel, which was 64 before Linux 6.9.
 const SEGMENTS_MAX: usize = 64;
 /// Bytes that one send may have: 65535 less the largest IP and UDP headers without options, and some room for
@@ -66,8 +63,8 @@ pub(crate) struct Queue {
 
 impl Queue {
     pub(crate) fn new(join: bool) -> Queue {
-        let block = vec![0; BLOCK].into_boxed_slice();
-        Queue { block, used: 0, batches: Vec::with_capacity(BATCHES_MAX), first: 0, packets: 0, join }
+        let block = vec![0; WAITING_BYTES].into_boxed_slice();
+        Queue { block, used: 0, batches: Vec::with_capacity(WAITING_BATCHES), first: 0, packets: 0, join }
     }
 
     /// Packets that wait.
@@ -82,7 +79,7 @@ impl Queue {
         max: usize,
         write: impl FnOnce(&mut [u8]) -> usize,
     ) -> bool {
-        if BLOCK - self.used < max || self.batches.len() == BATCHES_MAX {
+        if WAITING_BYTES - self.used < max || self.batches.len() == WAITING_BATCHES {
             return false;
         }
         let len = write(&mut self.block[self.used..self.used + max]).min(max);
@@ -94,7 +91,7 @@ impl Queue {
 
     /// Where the next packet will lie, if that room is at least `least` bytes long and a packet can be added.
     pub(crate) fn room(&mut self, least: usize) -> Option<&mut [u8]> {
-        let fits = BLOCK - self.used >= least && self.batches.len() < BATCHES_MAX;
+        let fits = WAITING_BYTES - self.used >= least && self.batches.len() < WAITING_BATCHES;
         fits.then(|| &mut self.block[self.used..])
     }
 
@@ -222,7 +219,7 @@ mod tests {
         queue.add(to(1), 10);
         assert_eq!(shape(&queue), [(1, 10, 2)]);
         assert_eq!(queue.bytes(&queue.waiting()[0])[10..], [7; 10]);
-        assert!(queue.room(BLOCK - 20).is_some() && queue.room(BLOCK - 19).is_none());
+        assert!(queue.room(WAITING_BYTES - 20).is_some() && queue.room(WAITING_BYTES - 19).is_none());
     }
 
     #[test]

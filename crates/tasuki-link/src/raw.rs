@@ -10,6 +10,7 @@ use tasuki_wire::ETHERTYPE;
 use crate::frames::Frames;
 use crate::raw_filter::filter;
 use crate::{LinkError, RawStats};
+use tasuki_tuning::raw_lanes;
 
 /// An Ethernet address.
 pub type Mac = [u8; 6];
@@ -20,11 +21,6 @@ pub(crate) const ETHERNET: usize = 14;
 const TAG_TYPE: u16 = 0x8100;
 /// Bytes of such a tag.
 const TAG: usize = 4;
-/// After this many flushes in a row that found the NIC's queue full the queued frames are dropped. With the
-/// queueing discipline bypassed a cable that is down looks the same as a queue that is full.
-const STUCK: u32 = 64;
-/// Size of the send buffer to ask for, in bytes.
-const SEND_BUFFER: u32 = 4 << 20;
 
 /// How to open a raw lane.
 #[derive(Clone, Debug)]
@@ -61,7 +57,7 @@ fn prepare(options: &RawOptions, bypass: bool) -> Result<PacketSocket, LinkError
     // The filter is set before the socket is bound, so that no frame which it would drop ever comes in.
     socket.lock_filter(&filter(options.endpoint))?;
     socket.set_qdisc_bypass(bypass)?;
-    socket.set_send_buffer(SEND_BUFFER);
+    socket.set_send_buffer(raw_lanes::SEND_BUFFER);
     Ok(socket)
 }
 
@@ -213,7 +209,7 @@ impl RawLink {
     fn put_off(&mut self) {
         self.stats.send_again += 1;
         self.stuck += 1;
-        if self.stuck >= STUCK {
+        if self.stuck >= raw_lanes::STUCK {
             self.stuck = 0;
             self.stats.send_stuck += self.frames.len() as u64;
             self.frames.pop(self.frames.len());

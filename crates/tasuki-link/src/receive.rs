@@ -8,15 +8,8 @@ use std::ptr::null_mut;
 use crate::UdpStats;
 use crate::address::RawAddr;
 use crate::control::{Control, each_message, space};
+use tasuki_tuning::datagrams::{JOINED_BYTES, PLAIN_BYTES, RECEIVED_MAX};
 
-/// Datagrams in one recvmmsg, at most.
-pub(crate) const CALL_DATAGRAMS_MAX: usize = 16;
-/// Bytes of a buffer if the kernel coalesces: those of the largest datagram there is, and some cache lines
-/// more, because buffers a power of two apart would evict each other from the cache.
-const COALESCED_BYTES: usize = (64 << 10) + 2112;
-/// Bytes of a buffer if the kernel does not coalesce: more than any Ethernet's MTU, and some cache lines
-/// more, for the reason given at `COALESCED_BYTES`.
-const PLAIN_BYTES: usize = (16 << 10) + 2112;
 /// Room for the control messages of UDP_GRO and SO_RXQ_OVFL, of four bytes each.
 const CONTROL_BYTES: usize = 2 * space(size_of::<libc::c_int>());
 
@@ -38,8 +31,8 @@ unsafe impl Send for Buffers {}
 
 impl Buffers {
     pub(crate) fn new(coalesce: bool) -> Buffers {
-        let size = if coalesce { COALESCED_BYTES } else { PLAIN_BYTES };
-        let n = CALL_DATAGRAMS_MAX;
+        let size = if coalesce { JOINED_BYTES } else { PLAIN_BYTES };
+        let n = RECEIVED_MAX;
         // SAFETY: a header of zero bytes is a header without pointers.
         let header: libc::mmsghdr = unsafe { std::mem::zeroed() };
         Buffers {
@@ -56,7 +49,7 @@ impl Buffers {
     /// Makes one system call for at most `want` datagrams: recvmsg for one, which is cheaper than recvmmsg.
     /// Returns how many came.
     pub(crate) fn fill(&mut self, fd: &OwnedFd, want: usize) -> io::Result<usize> {
-        let want = want.clamp(1, CALL_DATAGRAMS_MAX);
+        let want = want.clamp(1, RECEIVED_MAX);
         let parts = self.bytes.chunks_exact_mut(self.size).zip(&mut self.vectors).zip(&mut self.names);
         let parts = parts.zip(&mut self.controls).zip(&mut self.headers).take(want);
         for ((((bytes, vector), name), control), header) in parts {

@@ -7,9 +7,7 @@ use std::ptr::null_mut;
 use crate::address::RawAddr;
 use crate::control::{Control, SEGMENT_SPACE, put_segment};
 use crate::queue::{Batch, Queue};
-
-/// Batches in one sendmmsg, at most.
-const CALL_BATCHES_MAX: usize = 64;
+use tasuki_tuning::datagrams::SENT_MAX;
 
 /// Headers for sendmmsg, allocated once.
 pub(crate) struct SendHeaders {
@@ -27,9 +25,9 @@ impl SendHeaders {
         // SAFETY: a header of zero bytes is a header without pointers.
         let header: libc::mmsghdr = unsafe { std::mem::zeroed() };
         SendHeaders {
-            headers: vec![header; CALL_BATCHES_MAX],
-            vectors: vec![libc::iovec { iov_base: null_mut(), iov_len: 0 }; CALL_BATCHES_MAX],
-            controls: vec![Control([0; SEGMENT_SPACE]); CALL_BATCHES_MAX],
+            headers: vec![header; SENT_MAX],
+            vectors: vec![libc::iovec { iov_base: null_mut(), iov_len: 0 }; SENT_MAX],
+            controls: vec![Control([0; SEGMENT_SPACE]); SENT_MAX],
         }
     }
 }
@@ -64,7 +62,7 @@ pub(crate) fn send_first(fd: &OwnedFd, queue: &Queue) -> io::Result<()> {
 /// Sends as many batches as one sendmmsg takes, and returns how many went. An error is about the first.
 pub(crate) fn send_many(fd: &OwnedFd, queue: &Queue, room: &mut SendHeaders) -> io::Result<usize> {
     let mut count = 0;
-    for batch in queue.waiting().iter().take(CALL_BATCHES_MAX) {
+    for batch in queue.waiting().iter().take(SENT_MAX) {
         let bytes = queue.bytes(batch);
         let header = message(batch, bytes, &mut room.vectors[count], &mut room.controls[count]);
         room.headers[count] = libc::mmsghdr { msg_hdr: header, msg_len: 0 };

@@ -8,10 +8,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{setsockopt, sockopt};
 use socket2::{Domain, Protocol, Socket, Type};
-
-/// Size of the send buffer to ask for, in bytes. What is in it leaves as the receiver's acknowledgements
-/// come, without a system call.
-const SEND_BUFFER: usize = 4 << 20;
+use tasuki_tuning::streams;
 
 /// Sending on a stream that the other side has ended is an error. Without this flag the kernel also sends the
 /// signal SIGPIPE, which ends a program that does not know of the stream (send(2)).
@@ -81,7 +78,7 @@ fn prepare(socket: &Socket) -> io::Result<()> {
     // delay it.
     socket.set_tcp_nodelay(true)?;
     // Without the permission the stream has the kernel's own buffer, which grows as the stream flows.
-    let _ = setsockopt(socket, sockopt::SndBufForce, &SEND_BUFFER);
+    let _ = setsockopt(socket, sockopt::SndBufForce, &streams::SEND_BUFFER);
     Ok(())
 }
 

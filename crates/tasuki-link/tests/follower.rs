@@ -55,6 +55,24 @@ fn packets_of_all_peers_arrive_with_their_senders_whichever_is_followed() {
     }
 }
 
+/// A stream that never ends must not keep the packets of others waiting: a receive that takes one packet at a
+/// time finds theirs within some dozens of calls.
+#[test]
+fn a_stream_does_not_hide_others() {
+    let (mut first, mut receiver) = followed("127.0.0.1");
+    let mut second = bind("127.0.0.1");
+    push(&mut second, receiver.local(), b"second");
+    second.flush().unwrap();
+    let mut found = false;
+    for _ in 0..64 {
+        push(&mut first, receiver.local(), b"first.");
+        first.flush().unwrap();
+        let look = |_: SocketAddr, bytes: &[u8]| found |= bytes == b"second";
+        receiver.receive(1, look).unwrap();
+    }
+    assert!(found);
+}
+
 #[test]
 fn answers_still_come_from_the_same_address() {
     let (mut sender, mut receiver) = followed("127.0.0.1");

@@ -100,3 +100,19 @@ impl<C: Controller> Endpoint<C> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever the receiver's buffer, a piece is most of a packet, and other messages wait for it for less
+    /// than a millisecond at 100 Mbit/s.
+    #[test]
+    fn pieces_are_as_long_as_packets_and_soon_over() {
+        for slack in [0, 16, 4_096, 1 << 20, u64::MAX] {
+            let pace = Pace { bps: 100_000_000, slack };
+            assert!(pace.piece() >= 700, "{slack}: {}", pace.piece());
+            assert!(pace.time_of(pace.piece()) < 1_000_000, "{slack}: {}", pace.piece());
+        }
+    }
+}

@@ -10,11 +10,11 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::Once;
-use std::time::Duration;
 
 use tasuki_engine::Address;
 
 use crate::log;
+use tasuki_tuning::provider;
 
 /// What is done when a peer has died: as the variable [`VARIABLE`] says, or as is right for this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,10 +27,6 @@ pub enum PeerFailure {
 
 /// The variable of the environment by which users choose.
 const VARIABLE: &str = "TASUKI_PEER_FAILURE";
-
-/// How long the process goes on after a peer's death. Most launchers end a job of which a rank has died
-/// within this time; then the user reads what has happened to that rank, and nothing about the others.
-const GRACE: Duration = Duration::from_secs(1);
 
 impl PeerFailure {
     /// What the environment says. If it says nothing: [`PeerFailure::Abort`] below an MPI, otherwise
@@ -56,7 +52,7 @@ impl PeerFailure {
 /// that need them are served.
 pub fn end(peer: &Address) {
     static TOLD: Once = Once::new();
-    std::thread::sleep(GRACE);
+    std::thread::sleep(provider::GRACE);
     TOLD.call_once(|| {
         log::say(&format!(
             "ends, since its peer {peer} has died: after that an MPI may go on with wrong results. \

@@ -7,12 +7,7 @@ use std::time::Duration;
 use crate::abi::FiAddr;
 use crate::entries::Reader;
 use crate::recorder::Recorder;
-
-/// The longest sleep at a time. A completion that another thread has taken in, or a signal, is noticed after
-/// it at the latest.
-pub const SLICE: Duration = Duration::from_millis(10);
-/// The longest sleep at a time where several endpoints are waited for, of which only one can end the sleep.
-const SHARED_SLICE: Duration = Duration::from_millis(1);
+use tasuki_tuning::provider;
 
 /// What queues, counters and address vectors ask of an endpoint that is bound to them.
 pub trait Member {
@@ -127,8 +122,8 @@ impl<E: Member> Members<E> {
     pub fn wait(&self, limit: Duration) {
         let (first, several) = self.read(|members| (members.first().cloned(), members.len() > 1));
         match first {
-            Some(ep) => ep.wait(limit.min(if several { SHARED_SLICE } else { SLICE })),
-            None => std::thread::sleep(limit.min(SHARED_SLICE)),
+            Some(ep) => ep.wait(limit.min(if several { provider::SHARED_SLICE } else { provider::SLICE })),
+            None => std::thread::sleep(limit.min(provider::SHARED_SLICE)),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tasuki_engine::{Buffer, Rights};
 
@@ -10,9 +10,7 @@ use crate::abi::{FI_EBUSY, FI_ENOKEY};
 use crate::ep::EpShared;
 use crate::guard::{Errno, Ret, lock};
 use crate::members::Member;
-
-/// How long closing a registration waits for transfers that are under way.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
+use tasuki_tuning::provider;
 
 /// The registrations of a domain by their keys, and the endpoints that must know them.
 #[derive(Default)]
@@ -64,7 +62,7 @@ impl Regions {
             inner.regions.remove(&key);
             inner.endpoints.iter().filter_map(Weak::upgrade).collect()
         };
-        let end = Instant::now() + CLOSE_TIMEOUT;
+        let end = Instant::now() + provider::CLOSE_MAX;
         for ep in endpoints {
             while !ep.conceal(key) {
                 if Instant::now() > end {

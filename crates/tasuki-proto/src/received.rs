@@ -121,6 +121,22 @@ mod tests {
         }
     }
 
+    /// Half of all acknowledgements are lost, and by chance three in a row.
+    #[test]
+    fn what_arrived_is_told_until_the_peer_probably_knows_it() {
+        let mut received = Received::default();
+        for number in [0, 2] {
+            received.insert(number);
+        }
+        let both = [Run { first: 2, last: 2 }, Run { first: 0, last: 0 }];
+        let mut list = Vec::new();
+        for _ in 0..4 {
+            received.report(&mut list, 64);
+            assert_eq!(list, both);
+            received.reported(list.len());
+        }
+    }
+
     #[test]
     fn memory_is_bounded_and_old_numbers_count_as_seen() {
         let mut received = Received::default();

@@ -50,18 +50,15 @@ impl Window {
     /// `rate_mbps` is the configured rate, Mbit/s; 0 if unknown.
     pub fn new(config: &Config, rate_mbps: u32) -> Window {
         let known = u64::from(rate_mbps) * 125_000;
-        let first = match known {
-            0 => config.initial_window,
-            known => bytes_in(known, pacing::WINDOW_FIRST_NS)
-                .clamp(pacing::WINDOW_FIRST_MIN, pacing::WINDOW_FIRST_MAX),
-        };
+        let floor = floor_of(known);
+        let first = if known == 0 { floor.max(config.initial_window) } else { floor };
         Window {
-            size: first.max(floor_of(known)).clamp(config.min_window, config.max_window),
+            size: first.clamp(config.min_window, config.max_window),
             rate: if known == 0 { pacing::DEFAULT_RATE } else { known },
             starting: true,
             measured: 0,
             nominal: known,
-            floor: floor_of(known),
+            floor,
             lossy_rounds: 0,
             round: Round { min_rtt: u64::MAX, ..Round::default() },
         }
@@ -221,3 +218,6 @@ fn share(a: u64, b: u64, c: u64) -> u64 {
 pub(crate) fn time_of(bytes: u64, rate: u64) -> u64 {
     bytes.saturating_mul(1_000_000_000) / rate.max(1)
 }
+
+#[cfg(test)]
+mod tests;

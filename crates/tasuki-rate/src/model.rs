@@ -124,6 +124,14 @@ mod tests {
         assert_eq!((way.rate_bps(1), way.rate_bps(65_537)), (135.63e6, 135.63e6));
     }
 
+    /// A buffer that is seven eighths full takes what a sender that was late sends at once.
+    #[test]
+    fn who_was_late_overflows_no_buffer() {
+        let way = Static { receiver: SS5, link_bps: 135.63e6 };
+        let paced = way.paced(5_000_000, 1.0).expect("a rate");
+        assert!((1..=8_192).contains(&paced.slack_bytes), "{paced:?}");
+    }
+
     #[test]
     fn receivers_are_read() {
         assert_eq!("52M/64K".parse(), Ok(SS5));

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use crate::file::{SharedFile, sweep};
 use crate::layout::*;
@@ -10,13 +9,10 @@ use crate::map::Map;
 use crate::sync::{AtomicU64, Ordering};
 use crate::token::fill_random;
 use crate::{RingError, SegmentOptions, Token};
+use tasuki_tuning::segments;
 
 /// How the names of segments' files begin.
 pub(crate) const PREFIX: &str = "tasuki-ring.";
-/// How often a file that was just made is looked at because somebody sweeps it away before it is locked.
-const SWEPT_MAX: usize = 5000;
-/// The time between two such looks. A sweeper needs microseconds, unless it is off its processor.
-const SWEPT_PAUSE: Duration = Duration::from_millis(1);
 
 /// A segment that has just been made.
 pub(crate) struct Made {
@@ -65,7 +61,7 @@ pub(crate) fn new_file(path: &Path, mode: libc::mode_t, byte: i64) -> Result<Sha
     let failed = |call, source: io::Error| RingError::System { path: path.to_path_buf(), call, source };
     let create = || SharedFile::create(path, mode).map_err(|error| create_error(path, error));
     let mut file = create()?;
-    for _ in 0..SWEPT_MAX {
+    for _ in 0..segments::SWEPT_MAX {
         let locked = file.try_lock(byte).map_err(|source| failed("fcntl(F_SETLK)", source))?;
         let named = file.stat().map_err(|source| failed("fstat", source))?.st_nlink > 0;
         match (locked, named) {
@@ -73,7 +69,7 @@ pub(crate) fn new_file(path: &Path, mode: libc::mode_t, byte: i64) -> Result<Sha
             // The name is free only now: a sweeper removes whatever has it, so none is made before.
             (_, false) => file = create()?,
             // The sweeper removes the name soon, or ends before and leaves it.
-            (false, true) => std::thread::sleep(SWEPT_PAUSE),
+            (false, true) => std::thread::sleep(segments::SWEPT_PAUSE),
         }
     }
     Err(failed("fcntl(F_SETLK)", io::ErrorKind::WouldBlock.into()))

@@ -14,10 +14,7 @@ use crate::map::Map;
 use crate::record::{Found, LineRecord, Peek, Record};
 use crate::sync::{AtomicU64, Ordering};
 use crate::{Departure, RingError, SegmentOptions, SegmentStats, Slot, Token, Verdict};
-
-/// Visits in vain after which a ring is left alone until its sender rings the doorbell. Looking costs about a
-/// nanosecond; an armed doorbell costs its sender a contended cache line per message.
-pub(crate) const IDLE_VISITS_MAX: u32 = 4096;
+use tasuki_tuning::segments;
 
 /// An endpoint's inbox: a ring for each of its senders. The file is removed on drop.
 pub struct Segment {
@@ -167,7 +164,7 @@ impl Segment {
         while at != found {
             let lane = &mut self.lanes[self.active[at] as usize];
             lane.idle_visits = lane.idle_visits.saturating_add(1);
-            self.untidy |= lane.idle_visits > IDLE_VISITS_MAX;
+            self.untidy |= lane.idle_visits > segments::IDLE_VISITS_MAX;
             at = self.turn_after(at);
         }
     }
@@ -215,7 +212,7 @@ impl Segment {
                 Next::Empty => {
                     let lane = &mut self.lanes[index];
                     lane.idle_visits = if taken > 0 { 0 } else { lane.idle_visits.saturating_add(1) };
-                    self.untidy |= lane.idle_visits > IDLE_VISITS_MAX;
+                    self.untidy |= lane.idle_visits > segments::IDLE_VISITS_MAX;
                     return (taken, false);
                 }
                 Next::Corrupt => {

@@ -6,12 +6,10 @@
 use crate::file::Holder;
 use crate::lane::LaneState;
 use crate::layout::*;
-use crate::segment::{IDLE_VISITS_MAX, Next, Segment};
+use crate::segment::{Next, Segment};
 use crate::sync::{Ordering, fence};
 use crate::{Departure, Slot, Token};
-
-/// Departures that are kept, at most, until `reap` reports them.
-const DEPARTURES_MAX: usize = 8192;
+use tasuki_tuning::segments;
 
 impl Segment {
     /// Takes up the lanes whose senders have rung.
@@ -74,7 +72,7 @@ impl Segment {
             } else if lane.leaving.is_some() && matches!(self.next(index), Next::Empty) {
                 self.active.swap_remove(at);
                 self.depart(index);
-            } else if lane.idle_visits > IDLE_VISITS_MAX && self.sleep(index) {
+            } else if lane.idle_visits > segments::IDLE_VISITS_MAX && self.sleep(index) {
                 self.active.swap_remove(at);
             } else {
                 self.untidy |= lane.leaving.is_some();
@@ -106,7 +104,7 @@ impl Segment {
 
     /// Keeps a departure for `reap` to report. If too many wait, the oldest is forgotten.
     fn keep_departure(&mut self, index: usize, departure: Departure) {
-        if self.departures.len() == DEPARTURES_MAX {
+        if self.departures.len() == segments::DEPARTURES_MAX {
             self.departures.pop_front();
         }
         self.departures.push_back((self.slot_of(index), self.lanes[index].token, departure));

@@ -37,13 +37,20 @@ pub enum Measure {
         /// The command, which builds what it runs.
         command: &'static str,
     },
-    /// By a simulation, or a test in virtual time, that prints other figures when it is built with the other
-    /// value.
+    /// By a simulation, a test in virtual time, or one that measures time, that prints other figures when it
+    /// is built with the other value.
     Figures {
         /// The other value.
         other: &'static str,
         /// The command, which builds what it runs.
         command: &'static str,
+    },
+    /// By nothing: no test and no benchmark shows a difference to the other value.
+    Bound {
+        /// The other value.
+        other: &'static str,
+        /// What happens with the other value where that is met.
+        then: &'static str,
     },
 }
 
@@ -51,9 +58,10 @@ impl Measure {
     /// The other value with which the default is compared.
     pub const fn other(&self) -> &'static str {
         match self {
-            Measure::Bench { other, .. } | Measure::Test { other, .. } | Measure::Figures { other, .. } => {
-                other
-            }
+            Measure::Bench { other, .. }
+            | Measure::Test { other, .. }
+            | Measure::Figures { other, .. }
+            | Measure::Bound { other, .. } => other,
         }
     }
 }
@@ -94,16 +102,18 @@ impl Constant {
         format!("TASUKI_TUNING_{}_{}", self.group, self.name)
     }
 
-    /// The command that measures the gain.
-    pub fn command(&self) -> String {
-        match self.measure {
+    /// The command that measures the gain; none if nothing does.
+    pub fn command(&self) -> Option<String> {
+        let command = match self.measure {
             Measure::Bench { other, args } => {
                 format!("make measure C={} V={other} ARGS=\"{args}\"", self.full_name())
             }
             Measure::Test { other, command } | Measure::Figures { other, command } => {
                 format!("{}={other} {command}", self.variable())
             }
-        }
+            Measure::Bound { .. } => return None,
+        };
+        Some(command)
     }
 
     /// Whether this build has another value than the default.

@@ -20,7 +20,10 @@
 /// * `bench`: a paired benchmark with all its arguments;
 /// * `test`: a test that fails with the other value; the arguments are those of `cargo test --release`;
 /// * `virtual_time`: a test that simulates a network and prints figures, which change; likewise;
-/// * `simulation`: a simulation whose figures change; the arguments are those of `cargo run --release`.
+/// * `cost`: a test that measures time and prints it, which changes; likewise;
+/// * `simulation`: a simulation whose figures change; the arguments are those of `cargo run --release`;
+/// * `bound`: no test and no benchmark shows a difference to the other value; the argument says what happens
+///   there, as the end of "With the other value".
 macro_rules! tuning {
     ($(
         $(#[doc = $about:literal])+
@@ -104,6 +107,15 @@ macro_rules! tuning {
             other: $other,
             command: concat!("cargo test --release ", $args, " -- --nocapture --test-threads=1"),
         }
+    };
+    (@measure cost, $other:literal, $args:literal) => {
+        $crate::Measure::Figures {
+            other: $other,
+            command: concat!("cargo test --release ", $args, " -- --ignored --nocapture"),
+        }
+    };
+    (@measure bound, $other:literal, $then:literal) => {
+        $crate::Measure::Bound { other: $other, then: $then }
     };
     (@measure simulation, $other:literal, $args:literal) => {
         $crate::Measure::Figures { other: $other, command: concat!("cargo run --release ", $args) }

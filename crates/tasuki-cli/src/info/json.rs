@@ -42,16 +42,19 @@ pub struct ConstantRecord {
     why: &'static str,
     /// Null if nobody has measured it.
     gain: Option<&'static str>,
-    /// The command that measures the gain.
-    command: String,
+    /// The command that measures the gain; null if nothing does.
+    command: Option<String>,
     /// The other value with which that command compares the default.
     other: &'static str,
     /// Arguments of `tasuki bench mpi`; null if the command runs something else.
     args: Option<&'static str>,
-    /// `benchmark`, `test` (it fails with the other value) or `figures` (a simulation prints others).
+    /// `benchmark`, `test` (it fails with the other value), `figures` (a simulation prints others) or `bound`
+    /// (no test and no benchmark shows a difference).
     measure: &'static str,
     /// What the command runs if it is no benchmark.
     runs: Option<&'static str>,
+    /// What happens with the other value of a bound.
+    then: Option<&'static str>,
     /// Variable by which a build gets another value.
     variable: String,
     /// Number of the decision; null if there is none.
@@ -77,10 +80,11 @@ pub fn records(chosen: &Chosen) -> Vec<Record> {
 }
 
 fn of_constant(constant: &Constant) -> ConstantRecord {
-    let (measure, args, runs) = match constant.measure {
-        Measure::Bench { args, .. } => ("benchmark", Some(args), None),
-        Measure::Test { command, .. } => ("test", None, Some(command)),
-        Measure::Figures { command, .. } => ("figures", None, Some(command)),
+    let (measure, args, runs, then) = match constant.measure {
+        Measure::Bench { args, .. } => ("benchmark", Some(args), None, None),
+        Measure::Test { command, .. } => ("test", None, Some(command), None),
+        Measure::Figures { command, .. } => ("figures", None, Some(command), None),
+        Measure::Bound { then, .. } => ("bound", None, None, Some(then)),
     };
     ConstantRecord {
         name: constant.full_name(),
@@ -96,6 +100,7 @@ fn of_constant(constant: &Constant) -> ConstantRecord {
         measure,
         args,
         runs,
+        then,
         variable: constant.variable(),
         adr: Some(constant.adr).filter(|adr| *adr > 0),
     }

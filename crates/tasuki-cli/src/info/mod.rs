@@ -130,7 +130,7 @@ mod tests {
     fn benchmarks_of_the_table_have_options_that_the_command_knows() {
         for constant in constants() {
             let tasuki_tuning::Measure::Bench { args, .. } = constant.measure else { continue };
-            let shown = words(&constant.command());
+            let shown = words(&constant.command().expect("a benchmark has a command"));
             assert_eq!(shown[..2], ["make", "measure"], "{}", constant.full_name());
             assert!(shown.contains(&format!("ARGS={args}")), "{}", constant.full_name());
             let bench = ["tasuki", "bench", "mpi", "--transport", "tasuki", "--other-provider", "FOLDER"];

@@ -3,7 +3,7 @@
 use super::Chosen;
 use std::fmt::Write;
 use tasuki_tuning::variables::{Reader, Variable};
-use tasuki_tuning::{Constant, groups, readable};
+use tasuki_tuning::{Constant, Measure, groups, readable};
 
 const WIDTH: usize = 80;
 
@@ -50,7 +50,12 @@ fn row_of(constant: &Constant) -> String {
     if constant.adr > 0 {
         paragraph(&mut row, &format!("Decision {} in docs/adr.", constant.adr));
     }
-    row.push_str(&wrapped(&constant.command(), "    $ ", "      ", " \\"));
+    if let Measure::Bound { other, then } = constant.measure {
+        paragraph(&mut row, &format!("No test or benchmark shows the effect of {other}. With it {then}."));
+    }
+    if let Some(command) = constant.command() {
+        row.push_str(&wrapped(&command, "    $ ", "      ", " \\"));
+    }
     row
 }
 
@@ -123,7 +128,8 @@ mod tests {
 
     #[test]
     fn a_command_that_is_wrapped_can_be_pasted() {
-        let command = constants().map(Constant::command).max_by_key(String::len).expect("there are some");
+        let command =
+            constants().filter_map(Constant::command).max_by_key(String::len).expect("there are some");
         let shown = wrapped(&command, "    $ ", "      ", " \\");
         assert!(shown.lines().count() > 1);
         let joined = shown.trim_start_matches("    $ ").replace("\\\n", " ");

@@ -1,4 +1,5 @@
-//! A peer that has never answered, as behind a firewall that drops UDP, is an error after a while, no hang.
+//! A peer that has never answered, as behind a firewall that drops UDP, or whose process is gone, is an error
+//! after a while, no hang.
 
 use crate::node::{Lane, Node, options, run};
 use std::{net::UdpSocket, time::Duration};
@@ -23,4 +24,21 @@ fn who_waits_for_a_peer_that_never_answers_is_told() {
     let failed = |done: &Completion| matches!(done, Completion::Error { context, .. } if *context == answer);
     run(&mut nodes, |nodes| nodes[0].done.iter().any(failed));
     assert!(!nodes[0].done.iter().any(|done| matches!(done, Completion::Recv { .. })), "{:?}", nodes[0].done);
+}
+
+/// The peer's process has ended without a word: its host refuses what is sent to its port. That is enough,
+/// even if silence alone is waited for without an end.
+#[test]
+fn who_waits_for_a_peer_whose_port_is_closed_is_told() {
+    let patient = Options { greeting: Duration::ZERO, ..options(Lane::Packets) };
+    let mut nodes = Node::acquainted(vec![Endpoint::open(&patient).unwrap()]);
+    let other = Endpoint::open(&options(Lane::Packets)).unwrap();
+    let mut address = other.address();
+    address.port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let peer = nodes[0].endpoint.add_peer(&address);
+    nodes[0].peers.push(peer);
+    nodes[0].send(1, Some(1), b"hello");
+    let answer = nodes[0].recv(Some(1), Some(2), 0, 8);
+    let failed = |done: &Completion| matches!(done, Completion::Error { context, .. } if *context == answer);
+    run(&mut nodes, |nodes| nodes[0].done.iter().any(failed));
 }

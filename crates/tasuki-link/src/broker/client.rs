@@ -10,14 +10,7 @@ use tasuki_sys::packet::RingLayout;
 use super::protocol::{Answer, Malformed, Outcome, Request, TEXT_MAX, Wish};
 use super::seqpacket;
 use crate::{LinkError, RawLink, RawOptions};
-
-/// How long a program that starts waits for the broker at most, for all lanes together. An absent broker
-/// costs nothing; this is for one that is there and does not answer. At the first lane of a host it may have
-/// to be started.
-const TIMEOUT: Duration = Duration::from_secs(2);
-/// How long a background thread, for which nothing waits, waits for the broker at most. A slow host takes
-/// seconds to start the broker, and a program that gets no lane then has none to its end.
-const TIMEOUT_IN_BACKGROUND: Duration = Duration::from_secs(30);
+use tasuki_tuning::broker;
 
 /// Why the broker gave no lane.
 #[derive(Debug, thiserror::Error)]
@@ -109,13 +102,13 @@ pub struct Broker {
 impl Broker {
     /// The broker that listens at `path`.
     pub fn at(path: impl Into<PathBuf>) -> Broker {
-        Broker { path: path.into(), time_left: TIMEOUT }
+        Broker { path: path.into(), time_left: broker::TIMEOUT }
     }
 
     /// The broker that listens at `path`, for a background thread for which nothing waits: it may take
     /// longer.
     pub fn in_background(path: impl Into<PathBuf>) -> Broker {
-        Broker { path: path.into(), time_left: TIMEOUT_IN_BACKGROUND }
+        Broker { path: path.into(), time_left: broker::TIMEOUT_IN_BACKGROUND }
     }
 
     /// The socket on which the broker listens.

@@ -5,10 +5,8 @@ use std::mem::{size_of, zeroed};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
-
-/// Pause before connecting again to a broker whose queue of connections is full.
-const AGAIN: Duration = Duration::from_millis(2);
+use std::time::Instant;
+use tasuki_tuning::broker;
 
 /// The system's error if a call has failed.
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
@@ -39,7 +37,7 @@ pub(super) fn connect(path: &Path, until: Instant) -> io::Result<OwnedFd> {
         match check(unsafe { libc::connect(fd.as_raw_fd(), (&raw const address).cast(), len) }) {
             Ok(_) => return Ok(fd),
             Err(error) if error.raw_os_error() == Some(libc::EAGAIN) && Instant::now() < until => {
-                std::thread::sleep(AGAIN);
+                std::thread::sleep(broker::AGAIN);
             }
             Err(error) => return Err(error),
         }

@@ -2,10 +2,11 @@
 
 use std::io;
 
-use super::{OLD_ERRORS_MAX, OWN_REFUSALS_MAX, UdpLink};
+use super::UdpLink;
 use crate::refusal::{Entry, read_error};
 use crate::send::{send_first, send_many};
 use crate::{LinkError, Refusal, RefusalKind};
+use tasuki_tuning::datagrams;
 
 /// What to do after an error of a send.
 enum After {
@@ -81,7 +82,7 @@ impl UdpLink {
                 self.hinted = true;
                 batch.errors += 1;
                 // Every EMSGSIZE leaves an entry in the error queue, so such a send is only tried twice.
-                if batch.errors <= if errno == libc::EMSGSIZE { 1 } else { OLD_ERRORS_MAX } {
+                if batch.errors <= if errno == libc::EMSGSIZE { 1 } else { datagrams::OLD_ERRORS_MAX } {
                     return After::Retry;
                 }
             }
@@ -123,7 +124,7 @@ impl UdpLink {
 
     /// Keeps a refusal of this host for `poll_refusal`.
     fn keep(&mut self, refusal: Refusal) {
-        if self.own.len() < OWN_REFUSALS_MAX {
+        if self.own.len() < datagrams::OWN_REFUSALS_MAX {
             self.own.push_back(refusal);
         }
     }

@@ -12,12 +12,7 @@ use crate::queue::Queue;
 use crate::receive::Buffers;
 use crate::send::SendHeaders;
 use crate::{LinkError, Refusal, UdpStats, socket};
-
-/// How often a send or receive is tried again after an error that may be an old one: the kernel reports an
-/// ICMP error once, at the next call whatever that is, also if it is for another address.
-const OLD_ERRORS_MAX: u32 = 4;
-/// How many refusals of this host are kept for `poll_refusal`, at most. More of them say nothing new.
-const OWN_REFUSALS_MAX: usize = 64;
+use tasuki_tuning::datagrams;
 
 /// How to open a lane.
 #[derive(Clone, Debug)]
@@ -78,7 +73,7 @@ impl UdpLink {
             several: [false; 2],
             receives: 0,
             hinted: false,
-            own: VecDeque::with_capacity(OWN_REFUSALS_MAX),
+            own: VecDeque::with_capacity(datagrams::OWN_REFUSALS_MAX),
             stats: UdpStats::default(),
         })
     }

@@ -2,14 +2,10 @@
 
 use std::net::SocketAddr;
 
-use super::{OLD_ERRORS_MAX, UdpLink};
-use crate::receive::CALL_DATAGRAMS_MAX;
+use super::UdpLink;
 use crate::refusal::{Entry, read_error};
 use crate::{LinkError, Refusal};
-
-/// While packets come by the follower's socket, only one in so many calls of `receive` asks the first socket
-/// as well.
-const ALL_EVERY: u32 = 8;
+use tasuki_tuning::datagrams;
 
 /// One of the lane's sockets.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,7 +31,7 @@ impl UdpLink {
         if self.follower.socket().is_some() {
             let count = self.receive_from(Source::Followed, budget, &mut each)?;
             self.follower.followed(count);
-            if count > 0 && !self.receives.is_multiple_of(ALL_EVERY) {
+            if count > 0 && !self.receives.is_multiple_of(datagrams::FIRST_EVERY) {
                 return Ok(count);
             }
             let more = self.receive_from(Source::All, budget.saturating_sub(count).max(1), &mut each);
@@ -57,7 +53,7 @@ impl UdpLink {
         while packets < budget {
             // One packet is asked for alone, which is cheaper, until such a call finds one: then others may
             // be behind it.
-            let want = if *several { CALL_DATAGRAMS_MAX.min(budget - packets) } else { 1 };
+            let want = if *several { datagrams::RECEIVED_MAX.min(budget - packets) } else { 1 };
             stats.receive_calls += 1;
             let fd = match source {
                 Source::All => &self.fd,
@@ -87,7 +83,7 @@ impl UdpLink {
                         *several = false;
                         return Ok(packets);
                     }
-                    _ if errors < OLD_ERRORS_MAX => {
+                    _ if errors < datagrams::OLD_ERRORS_MAX => {
                         *hinted = true;
                         errors += 1;
                     }

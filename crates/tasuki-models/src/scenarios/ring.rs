@@ -11,8 +11,8 @@ use loom::thread;
 use crate::layout::{Geometry, LINE};
 use crate::map::{self, Shape};
 use crate::record::{Peek, Record};
-use crate::segment::IDLE_VISITS_MAX;
 use crate::{Outbox, Segment, SegmentOptions, Token, Verdict};
+use tasuki_tuning::segments::IDLE_VISITS_MAX;
 
 const FOLDER: &str = "/model";
 const RING_BYTES: usize = 4096;

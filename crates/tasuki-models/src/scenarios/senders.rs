@@ -3,8 +3,8 @@
 use loom::thread;
 
 use super::ring::{RING_LINES, VISITS, open, pair, push_line, read, segment, token, visit};
-use crate::segment::IDLE_VISITS_MAX;
 use crate::{Departure, Segment, Slot, Token, Verdict, plan};
+use tasuki_tuning::segments::IDLE_VISITS_MAX;
 
 /// What a receiver saw of senders that come and go.
 #[derive(Default)]

@@ -158,3 +158,32 @@ fn a_queue_never_makes_the_window_larger() {
         }
     }
 }
+
+/// Grants of a sender that is stopped, which keep nobody waiting any more, still do not after two windows of
+/// others' bytes have come.
+#[test]
+fn a_stopped_sender_is_not_waited_for_again_soon() {
+    let knobs = AdaptiveConfig { window_max: AdaptiveConfig::DEFAULT.window_min, ..AdaptiveConfig::DEFAULT };
+    let mut controller = Adaptive::new(knobs);
+    let demand = Demand {
+        peer: PeerId(0),
+        wanted: 1 << 30,
+        peer_in_flight: 0,
+        in_flight: controller.measured().window,
+        senders: 2,
+    };
+    assert_eq!(controller.grant(&demand), 0);
+    let due = controller.due().expect("a time at which it is asked again");
+    assert!(controller.time_passed(due));
+    let mut bytes = 0;
+    for at in 1..1000 {
+        let granted = controller.grant(&demand);
+        if granted == 0 {
+            break;
+        }
+        bytes += granted;
+        controller.set_now(due + at * 100_000);
+        controller.arrived(PeerId(1), granted);
+    }
+    assert!(bytes >= 2 * controller.measured().window, "{bytes} of {:?}", controller.measured());
+}

@@ -9,14 +9,9 @@ use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use tasuki_engine::Address;
-
-/// How long a question waits for a host that does not answer, and for each part of the answer.
-const TIMEOUT: Duration = Duration::from_secs(3);
-/// A listener that has no descriptor for the next connection tries again after this time.
-const PAUSE: Duration = Duration::from_millis(10);
+use tasuki_tuning::provider;
 
 /// Listens at a location until it is dropped.
 pub struct NameService {
@@ -73,7 +68,7 @@ impl Shared {
                 Ok((mut asker, _)) => {
                     _ = asker.write_all(bytes).and_then(|()| asker.shutdown(Shutdown::Write))
                 }
-                Err(_) => std::thread::sleep(PAUSE),
+                Err(_) => std::thread::sleep(provider::NAME_PAUSE),
             }
         }
     }
@@ -101,8 +96,8 @@ fn block_signals() {
 
 /// The address that the listener at `at` tells.
 pub fn ask(at: SocketAddr) -> io::Result<Address> {
-    let mut connection = TcpStream::connect_timeout(&at, TIMEOUT)?;
-    connection.set_read_timeout(Some(TIMEOUT))?;
+    let mut connection = TcpStream::connect_timeout(&at, provider::NAME_WAIT)?;
+    connection.set_read_timeout(Some(provider::NAME_WAIT))?;
     let mut bytes = [0; Address::LEN];
     connection.read_exact(&mut bytes)?;
     Address::from_bytes(&bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))

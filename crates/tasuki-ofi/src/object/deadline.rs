@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::members::SLICE;
+use tasuki_tuning::provider::SLICE;
 
 /// When a wait ends; `None`: never.
 #[derive(Clone, Copy)]

@@ -1,11 +1,6 @@
 //! How long a program computes between its calls.
 
-/// After a call that found nothing, a program that calls again within this time, ns, was only on its way
-/// around its loop of waiting: MPIs take up to a microsecond for that.
-const WAITING_GAP: u64 = 2_000;
-/// In longer gaps, ns, the processor may have done something else: the time is held against what the thread
-/// has used of it. Asking that takes 0.3 us.
-const ASKED_GAP: u64 = 20_000;
+use tasuki_tuning::recorder::{ASKED_GAP_NS, WAITING_GAP_NS};
 
 /// Adds up what is computed between calls. Times are nanoseconds.
 pub struct Clock {
@@ -29,10 +24,10 @@ impl Clock {
     pub fn enter(&mut self, now: u64, cpu: impl FnOnce() -> u64) {
         let gap = now.saturating_sub(self.left.unwrap_or(now));
         self.left = Some(now);
-        if self.idle && gap < WAITING_GAP {
+        if self.idle && gap < WAITING_GAP_NS {
             return;
         }
-        self.computed += match gap < ASKED_GAP {
+        self.computed += match gap < ASKED_GAP_NS {
             true => gap,
             false => {
                 let used = cpu();

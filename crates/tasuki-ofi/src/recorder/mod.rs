@@ -18,13 +18,12 @@ use tasuki_trace::{Head, Message, Name, Record};
 use self::clock::Clock;
 use crate::guard::lock;
 use crate::log;
+use tasuki_tuning::recorder;
 
 /// The variable with the folder for the records.
 const VARIABLE: &str = "TASUKI_TRACE";
 /// Launchers tell a process its rank in one of these.
 const RANKS: [&str; 4] = ["PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"];
-/// Bytes that are gathered before they are written.
-const BUFFER: usize = 64 << 10;
 
 /// Writes the records of one endpoint.
 pub struct Recorder(Mutex<State>);
@@ -61,7 +60,7 @@ impl Recorder {
         let file = format!("{:08x}-{:016x}.part", address.endpoint, address.incarnation);
         // What a program sends to whom is its user's alone.
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(folder.join(file))?;
-        let mut buffer = Vec::with_capacity(BUFFER + 1024);
+        let mut buffer = Vec::with_capacity(recorder::BUFFER + 1024);
         Head { rank, name: name(address) }.put(&mut buffer);
         let clock = Clock::new(clock::cpu());
         let state = State { clock, file: Some(file), buffer, named: Vec::new(), one_sided: 0 };
@@ -143,7 +142,7 @@ impl State {
 
     fn put(&mut self, record: &Record) {
         record.put(&mut self.buffer);
-        if self.buffer.len() >= BUFFER {
+        if self.buffer.len() >= recorder::BUFFER {
             self.flush();
         }
     }

@@ -43,6 +43,19 @@ fn a_greeting_finds_out_what_length_its_rail_passes() {
     assert_eq!([net.links[&(0, 0)].packets, net.links[&(1, 0)].packets], [2, 1], "{}", net.describe());
 }
 
+/// A greeting that is lost by chance does not make the rail one of short packets.
+#[test]
+fn a_lost_greeting_does_not_keep_packets_short() {
+    for lost in [[1, 0], [0, 1], [1, 1], [0, 2]] {
+        let mut net = net(1);
+        net.eat = lost;
+        net.send(0, 8);
+        net.settle(1000);
+        net.run_us(1_000_000);
+        assert_eq!(lengths(&net), [1472; 2], "{lost:?}: {}", net.describe());
+    }
+}
+
 /// The handshake succeeds on a rail that passes less than its ends believe, in one direction or both.
 #[test]
 fn a_greeting_too_long_for_its_rail_is_followed_by_a_short_one() {

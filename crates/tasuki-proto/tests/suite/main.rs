@@ -4,6 +4,7 @@ mod app;
 mod attacker;
 mod away;
 mod basics;
+mod bounds;
 mod carrier;
 mod closing;
 mod defects;

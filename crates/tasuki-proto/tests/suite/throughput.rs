@@ -88,6 +88,35 @@ pub fn a_rail_that_was_proven_in_a_busy_moment_is_used() {
     }
 }
 
+/// A rail whose first packets are late, so many of them: the shares of both rails after `us`.
+fn used_after(slow: u64, us: u64) -> [u64; 2] {
+    let mut net = Net::new(3, &vec![Link::new(400, 50, 512); 2], false);
+    net.both(1, |link| link.delay_ns = 30_000_000);
+    talk(&mut net);
+    net.settle(1000);
+    net.run_us(200_000);
+    let carried = net.links[&(0, 1)].packets;
+    let end = net.now + 2_000_000_000;
+    while net.links[&(0, 1)].packets < carried + slow && net.now < end {
+        stream(&mut net, 0, 400);
+    }
+    net.run_us(60_000);
+    net.both(1, |link| link.delay_ns = 50_000);
+    stream(&mut net, 0, us);
+    let before = [0, 1].map(|rail| net.links[&(0, rail)].bytes);
+    stream(&mut net, 0, 200_000);
+    [0, 1].map(|rail| net.links[&(0, rail)].bytes - before[rail as usize])
+}
+
+/// A few answers that all waited for a busy host do not make a rail slow; many do, but not for ever.
+#[test]
+fn a_rail_that_was_slow_at_first_is_used() {
+    for (slow, us) in [(4, 100_000), (400, 1_500_000)] {
+        let [first, second] = used_after(slow, us);
+        assert!(10 * second > 8 * first, "{slow} packets: {first} and {second} bytes");
+    }
+}
+
 #[test]
 fn four_equal_rails() {
     for known in [true, false] {

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use super::words::{Claims, MASK, PART_MAX, PART_MIN, UNIT, Written, receivers_part, senders_part, units};
+use super::words::{Claims, MASK, UNIT, Written, receivers_part, senders_part, units};
 use super::{Corrupt, DualCopy, DualCopyOffer, Part, SendersShare};
 use crate::layout::{SLOT_CLAIMS, SLOT_WRITTEN};
 use crate::sync::Ordering;
 use crate::{Outbox, Segment, Slot};
+use tasuki_tuning::dual_copy::{UNITS_MAX, UNITS_MIN};
 
 #[test]
 fn words_are_read_back() {
@@ -28,9 +29,9 @@ fn parts_end_and_none_is_too_small_but_for_the_last() {
         let all = [(true, true), (true, false), (false, true), (false, false)];
         let receivers = all.map(|(first, alone)| receivers_part(rest, first, alone));
         for part in receivers.into_iter().chain([senders_part(rest)]) {
-            assert!(part <= rest && part >= PART_MIN.min(rest), "{part} of {rest}");
+            assert!(part <= rest && part >= UNITS_MIN.min(rest), "{part} of {rest}");
         }
-        assert!(senders_part(rest) <= PART_MAX);
+        assert!(senders_part(rest) <= UNITS_MAX);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The two words of a dual copy in shared memory, and how its bytes are cut into parts.
 
 use std::ops::Range;
+use tasuki_tuning::dual_copy::{UNITS_MAX, UNITS_MIN};
 
 /// Parts are counted in units of so many bytes.
 pub(super) const UNIT: u64 = 4096;
@@ -9,13 +10,6 @@ const BITS: u32 = 24;
 /// The largest number of units.
 pub(super) const MASK: u64 = (1 << BITS) - 1;
 const FAILED: u64 = 1 << 47;
-
-/// Units of the smallest part (but for the last of a copy): a call of the kernel costs as much as the copy of
-/// some units.
-pub(super) const PART_MIN: u32 = 8;
-/// Units of the largest part that the sender takes: the receiver has to wait for it, and whatever else comes
-/// to the sender has to wait as well.
-pub(super) const PART_MAX: u32 = 64;
 
 /// What the word *claims* says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,15 +73,15 @@ pub(super) fn bytes(units: Range<u32>, len: u64) -> Range<u64> {
 pub(super) fn receivers_part(rest: u32, first: bool, alone: bool) -> u32 {
     let part = match (first, alone) {
         (true, _) => rest.div_ceil(2),
-        (false, true) if rest <= 4 * PART_MAX => rest,
+        (false, true) if rest <= 4 * UNITS_MAX => rest,
         (false, true) => rest - rest / 4,
-        (false, false) => rest.div_ceil(2).min(PART_MAX),
+        (false, false) => rest.div_ceil(2).min(UNITS_MAX),
     };
-    part.max(PART_MIN).min(rest)
+    part.max(UNITS_MIN).min(rest)
 }
 
 /// What the sender claims next of the `rest` units that neither end has claimed.
 pub(super) fn senders_part(rest: u32) -> u32 {
-    let part = if rest <= PART_MAX / 2 { rest } else { rest.div_ceil(2).min(PART_MAX) };
-    part.max(PART_MIN).min(rest)
+    let part = if rest <= UNITS_MAX / 2 { rest } else { rest.div_ceil(2).min(UNITS_MAX) };
+    part.max(UNITS_MIN).min(rest)
 }

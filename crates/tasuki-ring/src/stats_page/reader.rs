@@ -14,6 +14,7 @@ use super::words::Words;
 use super::writer::PREFIX;
 use super::{EndpointRecord, Layout, PeerSnapshot, Snapshot};
 use crate::file::{DIRECTORY, Holder, SharedFile};
+use tasuki_tuning::pages;
 
 /// Why a page could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -47,13 +48,6 @@ pub struct Reader {
     file: SharedFile,
     places: Places,
 }
-
-/// Size of the largest page that is read, in bytes: a hundred times what an endpoint makes.
-const MOST_BYTES: usize = 64 << 20;
-
-/// How many records of a page, at most, are read again and again because they are being written. No writer is
-/// at more of them at the same time, so what a page with more of them says is not true.
-const TORN_MOST: u64 = 64;
 
 impl Reader {
     /// Opens the page at `path`.
@@ -126,7 +120,7 @@ impl Look<'_> {
     }
 
     fn read<T: Words>(&mut self, at: usize) -> Option<T> {
-        let tries = if self.torn < TORN_MOST { seqlock::TRIES_MAX } else { 1 };
+        let tries = if self.torn < pages::TORN_MAX { pages::TRIES_MAX } else { 1 };
         let (file, before) = (self.file, self.word(at));
         let read = |offset: usize, into: &mut [u8]| file.read_at((at + offset) as u64, into).is_ok();
         match seqlock::read(before, tries, read) {
@@ -171,7 +165,7 @@ fn check(file: &SharedFile) -> Result<Places, ReadError> {
     if u64::try_from(stat.st_size).unwrap_or(0) < places.total() as u64 {
         return Err(layout("it is shorter than its sizes say"));
     }
-    if places.total() > MOST_BYTES {
+    if places.total() > pages::BYTES_MAX {
         return Err(layout("it is larger than any program needs"));
     }
     Ok(places)

@@ -5,10 +5,6 @@ use super::words::{Cursor, WORDS_MAX, Words};
 use crate::map::Map;
 use crate::sync::{Ordering, fence};
 
-/// How often a record is read anew, at most, while it is being written. Writing takes some tens of
-/// nanoseconds.
-pub(crate) const TRIES_MAX: usize = 1000;
-
 /// A writer's count, from which every write takes a sequence number that no record of the page has had
 /// before. Were a record that is erased and written anew to begin again with 2, a reader might read half of
 /// the old one and half of the new one between two looks at the same number.

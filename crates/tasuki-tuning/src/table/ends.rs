@@ -20,21 +20,24 @@ tuning! {
         /// So many peers on other hosts, or fewer, are knocked at in every round.
         FEW: usize = 8, "peers";
         why "That costs little: 8 datagrams of 16 bytes in a fifth of a second.";
-        measure "0", test "-p tasuki-engine --test carrier";
+        measure "0", bound "the death of one of a few peers is noticed in one of ALL_EVERY rounds, half a \
+                            second later";
         adr 4;
 
         /// After so many time-outs in a row a peer is knocked at out of turn.
         TIMEOUTS: u32 = 5, "time-outs";
         why "Most likely it is dead: together they take 60 ms at least, which is longer than a peer that \
              waits for a processor most often takes.";
-        measure "1000", test "-p tasuki-cli --test mpi faults:: -- --include-ignored";
+        measure "1000", bound "the death of one of many peers is noticed in one of ALL_EVERY rounds, half a \
+                               second later";
         adr 4;
 
         /// A first contact that takes longer than this is reported to the user.
         UNANSWERED_NS: u64 = 10_000_000_000, "ns";
         why "Ranks of a job start within seconds of each other; a longer silence most often means a wrong \
              address or a firewall.";
-        measure "1000000000", test "-p tasuki-cli --test mpi faults:: -- --include-ignored";
+        measure "1000000000", bound "users whose ranks start seconds after each other read of a firewall \
+                                     that is not there";
 
         /// Seconds after which a peer that has never answered a greeting counts as failed. The variable
         /// TASUKI_GREETING overrides it.
@@ -42,19 +45,20 @@ tuning! {
         why "A firewall that drops UDP, or a wrong address, would have a program wait for ever. A peer that \
              has been greeted has opened its endpoint, and its helper thread answers whatever the program \
              does.";
-        measure "5", test "-p tasuki-cli --test mpi refusals::";
+        measure "5", bound "a rank fails whose peer opens its endpoint later than that; the tests of \
+                            refusals set a time of their own";
         adr 4;
 
         /// Refusals of one socket that are read in one poll.
         REFUSALS_MAX: usize = 64, "refusals";
         why "A flood of forged refusals must not keep the program from everything else.";
-        measure "0", test "-p tasuki-engine --test carrier";
+        measure "0", test "-p tasuki-engine --test suite unanswered";
         adr 4;
 
         /// A refusal that proves nothing makes us knock, but not sooner than this after the knock before.
         HINT_PAUSE_NS: u64 = 10_000_000, "ns";
         why "Forged refusals come in any number, and each must not become a datagram to the peer.";
-        measure "0", test "-p tasuki-engine --test carrier";
+        measure "0", bound "each forged refusal makes the endpoint send a datagram to the peer";
         adr 4;
 
         /// Knocks whose refusals are recognised.
@@ -73,7 +77,7 @@ tuning! {
         /// However often a host's refusals were wrong, a trial takes no more rounds than this.
         ROUNDS_MAX: u32 = 150, "rounds";
         why "They take half a minute. Without a bound the death of the process would never be noticed.";
-        measure "4000000000", test "-p tasuki-engine --lib liveness::trial";
+        measure "1000000", test "-p tasuki-engine --lib liveness::trial";
         adr 4;
 
         /// A trial takes so many times as many rounds if the host, though knocked at in every round, has
@@ -99,7 +103,8 @@ tuning! {
         /// TASUKI_LINGER overrides it.
         LINGER_S: u32 = 10, "s";
         why "A peer that lives answers within a second; one that does not must not keep a job from ending.";
-        measure "0", test "-p tasuki-engine --test carrier";
+        measure "0", bound "an endpoint leaves without waiting for an acknowledgement, and if its last \
+                            packet is lost so is what was in it";
 
         /// When nothing has moved for this time and all that was sent has been acknowledged, an endpoint no
         /// longer waits for its peers' programs.
@@ -115,12 +120,12 @@ tuning! {
              is sent to it again goes nowhere, and a raw lane does not say so.";
         gain "Before closing endpoints knocked, one of 16 ranks often left 0.4 s after the others, with 64 \
               ranks some 2 s in the worst case (docs/results/startup.md)";
-        measure "400000000", test "-p tasuki-engine --test carrier";
+        measure "400000000", cost "-p tasuki-engine --test suite closing_timed";
 
         /// Longest pause between two rounds of a closing endpoint.
         PAUSE: Duration = Duration::from_millis(1), "ns";
         why "Packets wake it; what comes through shared memory does not.";
-        measure "50000000", test "-p tasuki-engine --test suite";
+        measure "50000000", cost "-p tasuki-engine --test suite closing_timed";
 
         /// Shortest probe time-out of an endpoint that leaves.
         PTO: Duration = Duration::from_millis(10), "ns";
@@ -128,12 +133,12 @@ tuning! {
              late, and nothing else waits for them.";
         gain "With longer greetings, which came in the same step: end of 64 ranks on two cores 0.51 s, \
               before 0.59 s, over TCP 0.46 s (docs/results/startup.md)";
-        measure "2000000", test "-p tasuki-sim --lib";
+        measure "2000000", test "-p tasuki-proto --test suite bounds";
 
         /// So much longer that time-out is for each connection.
         PTO_EACH: Duration = Duration::from_millis(1), "ns";
         why "The more processes leave at once, the later answers are.";
-        measure "0", test "-p tasuki-sim --lib";
+        measure "0", test "-p tasuki-proto --test suite bounds";
 
         /// Longest time that a connection stays in the closing state and answers its peer.
         CLOSING_MAX: Duration = Duration::from_secs(2), "ns";

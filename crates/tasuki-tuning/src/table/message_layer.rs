@@ -197,19 +197,19 @@ tuning! {
         /// Smallest piece that a sender with a rate sends at once.
         PIECE_MIN: u64 = 1 << 10, "bytes";
         why "It is about a packet.";
-        measure "1", test "-p tasuki-sim --lib";
+        measure "1", test "-p tasuki-msg --lib pace";
 
         /// Largest piece that a sender with a rate sends at once.
         PIECE_MAX: u64 = 8 << 10, "bytes";
         why "Between two pieces the sender waits; a receiver's buffer must hold a piece beside what waits \
              in it.";
-        measure "1048576", test "-p tasuki-sim --lib";
+        measure "1048576", test "-p tasuki-msg --lib pace";
 
         /// A sender that was late catches up with one part in this many of the receiver's buffer at once.
         CATCH_UP: u64 = 16, "parts";
         why "So little does not overflow a buffer that is nearly full, and timers are late by more than \
              nothing.";
-        measure "1", test "-p tasuki-sim --lib";
+        measure "1", test "-p tasuki-rate --lib model";
     }
 
     /// Matching: finding the receive for a message.
@@ -220,12 +220,13 @@ tuning! {
         why "MPIs use three or four, and each costs a message about 100 bytes.";
         gain "With four classes an envelope takes about 800 bytes, with 50,000 tags \
               (docs/internals/message-layer.md)";
-        measure "0", test "-p tasuki-msg --test suite steps";
+        measure "1", test "-p tasuki-msg --test suite probing_beside_a_full_queue";
 
         /// Empty match lists that are always kept.
         EMPTY_LISTS: usize = 64, "lists";
-        why "A program that uses the same tags again and again then allocates nothing.";
-        measure "0", test "-p tasuki-msg --test allocation";
+        why "A program that uses a few tags again and again then makes no list anew.";
+        measure "0", bound "a program that takes turns among a few tags has its empty lists dropped, and \
+                            made anew, all the time";
 
         /// Starts of messages that leave in a row while bytes of long messages wait.
         STARTS_PER_BULK: u32 = 16, "starts";

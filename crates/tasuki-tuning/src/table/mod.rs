@@ -1,6 +1,8 @@
 //! The table: one file for each part of the data path.
 
+mod carriers;
 mod ends;
+mod interfaces;
 mod message_layer;
 mod packet_layer;
 mod rail;
@@ -10,7 +12,9 @@ mod shared_memory;
 mod waiting;
 mod window;
 
+pub use carriers::{broker, datagrams, pages, segments};
 pub use ends::{leaving, liveness};
+pub use interfaces::{c_interface, provider, recorder};
 pub use message_layer::{credit, fixed_rate, grants, matching};
 pub use packet_layer::{ack, loss, packets};
 pub use rail::rails;
@@ -23,7 +27,8 @@ pub use window::pacing;
 use crate::Group;
 
 /// All groups, in the order of a message's way: shared memory, waiting, sending, long messages, the message
-/// layer, the packet layer, ends.
+/// layer, the packet layer, ends;
+/// then what carries messages, and what programs call.
 pub fn groups() -> impl Iterator<Item = &'static Group> {
     let files = [
         shared_memory::GROUPS,
@@ -35,6 +40,8 @@ pub fn groups() -> impl Iterator<Item = &'static Group> {
         window::GROUPS,
         rail::GROUPS,
         ends::GROUPS,
+        carriers::GROUPS,
+        interfaces::GROUPS,
     ];
     files.into_iter().flatten()
 }

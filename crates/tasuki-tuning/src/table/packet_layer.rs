@@ -36,7 +36,7 @@ tuning! {
         /// An unchanged run of packet numbers is reported in so many acknowledgements.
         REPORTS_MAX: u8 = 8, "acknowledgements";
         why "Even if most of them are lost, no packet is sent again in vain.";
-        measure "1", test "-p tasuki-proto --test suite";
+        measure "1", test "-p tasuki-proto --lib received";
 
         /// Runs of packet numbers that are remembered per path; older numbers count as received.
         RUNS_MAX: usize = 128, "runs";
@@ -49,7 +49,7 @@ tuning! {
         /// Probe time-out before any round trip was measured; it doubles with every hello.
         PTO_INITIAL: Duration = Duration::from_millis(20), "ns";
         why "Much longer than a round trip of a LAN, so that a peer that is starting is not greeted twice.";
-        measure "2000000", test "-p tasuki-proto --test suite";
+        measure "2000000", test "-p tasuki-proto --test suite bounds";
 
         /// Shortest probe time-out.
         PTO_MIN: Duration = Duration::from_millis(2), "ns";
@@ -59,23 +59,23 @@ tuning! {
         /// Longest probe time-out, however often it has doubled.
         PTO_MAX: Duration = Duration::from_millis(300), "ns";
         why "It bounds the time for which a healed network stays idle.";
-        measure "60000000000", test "-p tasuki-proto --test suite";
+        measure "60000000000", test "-p tasuki-proto --test suite bounds";
 
         /// A packet is lost when so many later ones have been acknowledged.
         PACKET_THRESHOLD: u64 = 3, "packets";
         why "RFC 9002, section 6.1.1: fewer would take reordering for loss.";
-        measure "1", test "-p tasuki-proto --test suite";
+        measure "1", test "-p tasuki-proto --test suite bounds";
 
         /// Most reordering that loss detection tolerates after it was wrong: the threshold doubles up to
         /// this.
         THRESHOLD_MAX: u64 = 64, "packets";
         why "A packet that so many later ones have overtaken is lost in any case.";
-        measure "3", test "-p tasuki-proto --test suite";
+        measure "3", test "-p tasuki-proto --test suite bounds";
 
         /// A packet is never declared lost by time alone sooner than this.
         GRANULARITY_NS: u64 = 100_000, "ns";
         why "Schedulers and interrupt delays reorder packets by as much.";
-        measure "1000", test "-p tasuki-proto --test suite";
+        measure "1000", test "-p tasuki-proto --test suite bounds";
 
         /// The smallest round trip is forgotten after this time.
         MIN_RTT_AGE: Duration = Duration::from_secs(10), "ns";
@@ -131,7 +131,7 @@ tuning! {
         /// Most bytes under way before the peer has answered the hello.
         HELLO_WINDOW: u64 = 16 << 10, "bytes";
         why "A peer that does not answer yet should not be flooded; it is enough for the first messages.";
-        measure "1400", test "-p tasuki-proto --test suite";
+        measure "1400", test "-p tasuki-proto --test suite bounds";
 
         /// Most frames of a connection without a complete acknowledgement.
         CHUNKS_MAX: usize = 4096, "frames";

@@ -32,7 +32,7 @@ tuning! {
         /// Longest time between two probes of a rail that is down.
         PROBE_MAX: Duration = Duration::from_millis(500), "ns";
         why "A cable that is back is in use within half a second.";
-        measure "600000000000", test "-p tasuki-proto --test suite";
+        measure "600000000000", test "-p tasuki-proto --test suite bounds";
 
         /// A packet stays on the rail of the packet before it if another rail would deliver it earlier by
         /// less than this.
@@ -87,12 +87,12 @@ tuning! {
         /// Probes of full length without an answer before every second one is short.
         FULL_ATTEMPTS: u32 = 3, "probes";
         why "The rail may pass only short packets.";
-        measure "1000000", test "-p tasuki-proto --test suite";
+        measure "1000000", test "-p tasuki-proto --test suite bounds";
 
         /// Probes that are remembered, so that a late answer is recognised.
         PROBES_KEPT: usize = 8, "probes";
         why "A reply may come after the next probe, if the route is long or the program polls rarely.";
-        measure "1", test "-p tasuki-proto --test suite";
+        measure "1", test "-p tasuki-proto --test suite bounds";
 
         /// Shortest time after a probe before another is sent because the peer was heard.
         HURRY_AFTER: u64 = 5_000_000, "ns";
@@ -104,13 +104,13 @@ tuning! {
         KNOWN_AFTER: u32 = 32, "acknowledgements";
         why "Each may have waited for a busy host; the smallest of several is the path's own. Each \
              acknowledges some packets, so that a slow path gets about one long message.";
-        measure "1", test "-p tasuki-proto --test suite throughput";
+        measure "1", test "-p tasuki-proto --test suite a_rail_that_was_slow";
 
         /// A path that has carried nothing for so long is no longer known.
         KNOWN_FOR: u64 = 1_000_000_000, "ns";
         why "If its samples were bad by chance it is tried again; a path that is slow indeed delays one \
              message a second.";
-        measure "3600000000000", test "-p tasuki-proto --test suite throughput";
+        measure "3600000000000", test "-p tasuki-proto --test suite a_rail_that_was_slow";
 
         /// Most replies to probes that one path owes at a time.
         REPLIES_MAX: usize = 4, "replies";
@@ -121,6 +121,6 @@ tuning! {
         /// otherwise the rail is probed.
         GREETING_ANSWERED: Duration = Duration::from_millis(50), "ns";
         why "With more processes than processors an answer takes this long.";
-        measure "3600000000000", test "-p tasuki-proto --test suite";
+        measure "3600000000000", test "-p tasuki-proto --test suite a_lost_greeting";
     }
 }

@@ -55,13 +55,15 @@ tuning! {
         LOOK_EVERY_NS: u64 = 1_000_000, "ns";
         why "A message that begins in a stream is late by more than half of HOT_NS only if TCP had to send \
              it again, which takes longer than this.";
-        measure "200000000", test "-p tasuki-engine --test suite streams";
+        measure "200000000", bound "a message of which TCP had to send the beginning again is found up to a \
+                                    fifth of a second late";
         adr 18;
 
         /// LOOK_EVERY_NS for each stream of an endpoint, so that many streams take no more time than one.
         LOOK_PAUSE_NS: u64 = 50_000, "ns";
         why "To look at a stream takes about 0.2 us: 0.4 % of the time.";
-        measure "0", test "-p tasuki-engine --test suite streams";
+        measure "0", bench "--shape star:16 --unshaped --mpi openmpi-4.1 --all alltoall:64k --pair \
+                            pingpong:8";
         adr 18;
 
         /// Records that are handed to the kernel in one call.
@@ -73,7 +75,7 @@ tuning! {
         /// Pieces of memory that are handed to the kernel in one call.
         PIECES_MAX: usize = 512, "pieces";
         why "The kernel takes no more than 1,024 (UIO_MAXIOV).";
-        measure "2", test "-p tasuki-engine --test suite streams";
+        measure "2", two_hosts "--offloads --pair stream:16k,64k --all barrier";
         adr 18;
 
         /// Bytes that were asked for travel in records of at most this length.
@@ -131,7 +133,8 @@ tuning! {
         /// A stream that does not come about within this time is given up.
         OPENING_MAX_NS: u64 = 5_000_000_000, "ns";
         why "A firewall may drop the connection without a word; messages go in packets meanwhile.";
-        measure "600000000000", test "-p tasuki-engine --test suite streams";
+        measure "600000000000", bound "a peer whose firewall drops the connection is waited for that long, \
+                                       while messages go in packets";
         adr 12;
 
         /// A peer is invited at most so often.
@@ -200,6 +203,12 @@ tuning! {
         measure "0", bench "--shape full:2 --unshaped --offloads --mpi mpich-5.0 --pair pingpong:64k,4M \
                             --pair stream:64k,4M --all barrier";
         adr 12;
+
+        /// Size of the send buffer to ask for.
+        SEND_BUFFER: usize = 4 << 20, "bytes";
+        why "What is in it leaves as the receiver's acknowledgements come, without a system call.";
+        measure "262144", two_hosts "--pair pingpong:1M,4M --pair stream:1M,4M --all barrier";
+        adr 12;
     }
 
     /// Length-coded bulk: long messages in datagrams without headers (TASUKI_BULK=length).
@@ -207,51 +216,59 @@ tuning! {
         /// Shorter messages go in frames.
         LENGTH_MIN: u64 = 64 << 10, "bytes";
         why "A round takes a round trip, as a grant does, but its control messages cost more than a grant.";
-        measure "1048576", test "-p tasuki-engine --test suite framings_compared -- --ignored --nocapture";
+        measure "1048576", test "-p tasuki-engine --test suite bulk";
 
         /// A pass is over when the sender has said so and nothing has arrived for this time; twice as long
         /// after each pass of which nothing arrived.
         GRACE_NS: u64 = 500_000, "ns";
         why "What the sender says travels by another socket and may overtake packets.";
-        measure "0", test "-p tasuki-engine --test suite framings_compared -- --ignored --nocapture";
+        measure "0", cost "-p tasuki-engine --test suite framings_compared";
 
         /// After more passes in a row than this of which nothing arrived, the message goes in frames.
         BARREN_MAX: u32 = 6, "passes";
         why "The rail carries nothing, and frames find another one; seven passes with doubling pauses take \
              64 ms.";
-        measure "60", test "-p tasuki-engine --test suite";
+        measure "20", bound "a long message over a rail that carries nothing waits for a quarter of an hour \
+                             before it goes in frames";
 
         /// After so many passes in which not everything arrived as it was sent, the message goes in frames.
         PASSES_MAX: u16 = 500, "passes";
         why "The checksums may be of bytes that the program has changed since, and then will never agree.";
-        measure "65535", test "-p tasuki-engine --test suite";
+        measure "65535", bound "a message that the program changes while it is sent takes a hundred times \
+                                as many passes before it goes in frames";
+
+        /// Datagrams in one system call, at most.
+        BATCH: usize = 64, "datagrams";
+        why "A system call is then a small part of what they cost.";
+        measure "8", cost "-p tasuki-engine --test suite framings_compared";
 
         /// Batches that are received before anything else gets its turn.
         RX_BATCHES: usize = 4, "batches";
         why "A batch is up to 64 datagrams; acknowledgements and other peers wait meanwhile.";
-        measure "1", test "-p tasuki-engine --test suite framings_compared -- --ignored --nocapture";
+        measure "1", cost "-p tasuki-engine --test suite framings_compared";
 
         /// Batches that are sent before anything else gets its turn.
         TX_BATCHES: usize = 4, "batches";
         why "As for RX_BATCHES, at the sender.";
-        measure "1", test "-p tasuki-engine --test suite framings_compared -- --ignored --nocapture";
+        measure "1", cost "-p tasuki-engine --test suite framings_compared";
 
         /// Datagrams of an earlier round that are dropped before the next round begins.
         STALE_MAX: usize = 4096, "datagrams";
         why "A socket buffer holds fewer; the bound is for a peer that does not stop sending.";
-        measure "0", test "-p tasuki-engine --test suite";
+        measure "0", bound "datagrams of an earlier round take places of the next one, which are filled \
+                            again in a later pass";
 
         /// What a kernel charges a socket buffer for a datagram besides its bytes, at most; it rounds the sum
         /// up to a power of two.
         KERNEL_BYTES: usize = 768, "bytes";
         why "A round has no more packets than the socket buffer holds, or packets of each round are lost. \
              Linux charges its record of a packet (struct sk_buff and struct skb_shared_info).";
-        measure "0", test "-p tasuki-engine --test suite";
+        measure "0", cost "-p tasuki-engine --test suite framings_compared";
 
         /// When the kernel has no room for datagrams, it is asked again after this time.
         RETRY_NS: u64 = 50_000, "ns";
         why "A send queue that is full empties by hundreds of packets in that time at 10 Gbit/s.";
-        measure "5000000", test "-p tasuki-engine --test suite framings_compared -- --ignored --nocapture";
+        measure "5000000", cost "-p tasuki-engine --test suite framings_compared";
     }
 
     /// One-sided transfers: put and get.
@@ -259,6 +276,6 @@ tuning! {
         /// Puts of up to this size travel in their request.
         INLINE_PUT_MAX: usize = 4096, "bytes";
         why "One more copy costs less than another message.";
-        measure "0", test "-p tasuki-engine --test suite remote";
+        measure "0", cost "-p tasuki-engine --test suite puts_timed";
     }
 }

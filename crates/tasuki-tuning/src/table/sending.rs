@@ -205,6 +205,27 @@ tuning! {
         gain "Clearing 2 MiB took 2.5 ms on a virtual machine, 8 % of what 64 ranks took longer to start \
               than over TCP (docs/results/startup.md)";
         measure "131072", two_hosts "--pair stream:8,1k,8k --pair pingpong:8k --all barrier";
+
+        /// Frames that can wait for the kernel, at most.
+        FRAMES_MAX: usize = 256, "frames";
+        why "It is twice what a turn hands over.";
+        measure "16", two_hosts "--pair stream:8,1k,8k --all barrier";
+
+        /// Frames in one sendmmsg, at most.
+        SENT_MAX: usize = 64, "frames";
+        why "A system call is then a small part of what they cost.";
+        measure "1", two_hosts "--pair stream:8,1k,8k --all barrier";
+
+        /// After so many flushes in a row that found the NIC's queue full the frames that wait are dropped.
+        STUCK: u32 = 64, "flushes";
+        why "With the queueing discipline bypassed a cable that is down looks as a queue that is full.";
+        measure "1000000000", bound "frames for a cable that is down stay queued, and no others are sent \
+                                     there";
+
+        /// Size of the send buffer to ask for.
+        SEND_BUFFER: u32 = 4 << 20, "bytes";
+        why "A frame counts until the NIC has sent it; so many bytes are some milliseconds at 10 Gbit/s.";
+        measure "65536", two_hosts "--pair stream:8,1k,8k --all barrier";
     }
 
     /// Prefetch: bytes of a long message are fetched into the cache before they are copied into packets.
@@ -244,6 +265,7 @@ tuning! {
         PORT_TRIES: usize = 32, "ports";
         why "The kernel proposes a free port of the first address; that it is taken on another is rare, and \
              32 times in a row means that ports have run out.";
-        measure "1", test "-p tasuki-engine --test suite";
+        measure "1", bound "an endpoint fails to open where the port that the kernel proposes is taken on \
+                            another NIC";
     }
 }

@@ -72,5 +72,15 @@ tuning! {
         why "The kernel's lists of pieces take at least so much in one call, and a system call is nothing \
              beside such a copy.";
         measure "65536", one_host "--pair pingpong:64k,1M,4M --all barrier";
+
+        /// Smallest part of a copy, but for the last one, in units of 4 KiB.
+        UNITS_MIN: u32 = 8, "units";
+        why "A call of the kernel costs as much as the copy of some units.";
+        measure "1", one_host "--pair pingpong:256k,1M,4M --pair stream:1M,4M --all barrier";
+
+        /// Largest part that the sender takes.
+        UNITS_MAX: u32 = 64, "units";
+        why "The receiver has to wait for it, and whatever else comes to the sender has to wait as well.";
+        measure "1024", one_host "--pair pingpong:256k,1M,4M --pair stream:1M,4M --all barrier";
     }
 }

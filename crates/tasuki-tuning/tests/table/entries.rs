@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tasuki_tuning::variables::{Reader, variables};
-use tasuki_tuning::{Value, constants, groups};
+use tasuki_tuning::{Measure, Value, constants, groups};
 
 use crate::workspace::files;
 
@@ -37,7 +37,11 @@ fn every_constant_has_unit_meaning_reason_and_command() {
         let why = constant.why;
         assert!(why.ends_with('.') && why.len() > 20 && !why.contains("  "), "{name}: {why}");
         assert!(!constant.gain.contains("  ") && !constant.gain.ends_with('.'), "{name}: {}", constant.gain);
-        assert!(constant.command().contains(&name) || constant.command().contains(&constant.variable()));
+        let command = constant.command().unwrap_or_else(|| name.clone());
+        assert!(command.contains(&name) || command.contains(&constant.variable()), "{name}: {command}");
+        if let Measure::Bound { then, .. } = constant.measure {
+            assert!(then.len() > 20 && !then.ends_with('.') && !then.contains("  "), "{name}: {then}");
+        }
     }
     groups().for_each(|group| assert!(is_sentence(group.about), "{}: {}", group.name, group.about));
 }

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use tasuki_bulk::{ControlMessage, Round, RoundRx, Sizes};
-use tasuki_link::{BULK_BATCH, BulkSocket, Piece};
+use tasuki_link::{BulkSocket, Piece};
 use tasuki_proto::Time;
 use tasuki_tuning::bulk;
 
@@ -184,13 +184,13 @@ impl BulkRx {
     fn receive(&mut self, shared: &mut Shared, into: &mut [u8], now: Time) -> bool {
         let (Some(path), Some(active)) = (&mut self.path, &mut self.active) else { return false };
         let part = path.sizes.first();
-        shared.overflow.resize(shared.overflow.len().max(BULK_BATCH * part), 0);
+        shared.overflow.resize(shared.overflow.len().max(bulk::BATCH * part), 0);
         let mut any = false;
         for _ in 0..bulk::RX_BATCHES {
             let round = *active.round_rx.round();
-            let mut pairs = [[Piece { ptr: std::ptr::null_mut(), len: 0 }; 2]; BULK_BATCH];
+            let mut pairs = [[Piece { ptr: std::ptr::null_mut(), len: 0 }; 2]; bulk::BATCH];
             let mut count = 0;
-            for &slot in active.round_rx.slots(BULK_BATCH) {
+            for &slot in active.round_rx.slots(bulk::BATCH) {
                 let place = &mut into[round.place(slot)];
                 let over = &mut shared.overflow[count * part..(count + 1) * part];
                 pairs[count] = [

@@ -1,7 +1,7 @@
 //! The sending side of length-coded bulk: passes straight out of the program's memory.
 
 use tasuki_bulk::{ControlMessage, Round, RoundTx};
-use tasuki_link::{BULK_BATCH, BulkSocket, Piece};
+use tasuki_link::{BulkSocket, Piece};
 use tasuki_msg::Pace;
 use tasuki_proto::Time;
 use tasuki_tuning::bulk;
@@ -138,9 +138,9 @@ impl Active {
     unsafe fn send_pass(&mut self, socket: &mut BulkSocket, base: *mut u8, now: Time) -> Option<u64> {
         let round = *self.round_tx.round();
         let mut room = self.pace.map_or(u64::MAX, |pace| pace.slack);
-        let mut pieces = [Piece { ptr: std::ptr::null_mut(), len: 0 }; BULK_BATCH];
+        let mut pieces = [Piece { ptr: std::ptr::null_mut(), len: 0 }; bulk::BATCH];
         let mut count = 0;
-        for seq in self.round_tx.next(BULK_BATCH) {
+        for seq in self.round_tx.next(bulk::BATCH) {
             let place = round.place(seq);
             if count > 0 && room < place.len() as u64 {
                 break;
