@@ -30,7 +30,7 @@ pub fn run(arguments: &DaemonArgs) -> Result<ExitCode, Failure> {
     }
     serve(&folder, VERSION, || match arguments.background {
         true => daemon::report_ready(),
-        false => eprintln!("tasukid runs; Ctrl-C ends it, and with it what jobs have on this host"),
+        false => eprintln!("tasukid runs; Ctrl-C ends it, and jobs wait 10 minutes for the next one"),
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,7 +1,7 @@
 //! How jobs end.
 
-use crate::{Action, HostIndex, array, entry::Verdict, queue::Queue, schedule};
-use tasuki_control::{JobId, Notice, Order, State};
+use crate::{Action, HostIndex, array, queue::Queue, schedule};
+use tasuki_control::{Ending, JobId, Notice, Order, State};
 
 impl Queue {
     /// Ends a job because something on the host that keeps the queue fails.
@@ -16,8 +16,14 @@ impl Queue {
         if entry.view.state.is_over() {
             return;
         }
-        entry.verdict.get_or_insert(Verdict { state, exit, reason });
+        let verdict = entry.verdict.get_or_insert(Ending { state, exit, reason }).clone();
         if !std::mem::replace(&mut entry.ending, true) {
+            if entry.has_begun() {
+                entry.view.ending = Some(verdict);
+                self.actions.push_back(Action::Save(job));
+            }
+            // A host that is away is told when it comes back, and nobody waits for that.
+            entry.left.retain(|host| self.hosts[*host].is_up());
             let tell = |host: &HostIndex| Action::Tell(*host, Order::End { job });
             self.actions.extend(entry.left.iter().map(tell));
         }
@@ -47,6 +53,7 @@ impl Queue {
         entry.view.exit = Some(verdict.as_ref().map_or(0, |verdict| verdict.exit));
         entry.view.reason = verdict.map(|verdict| verdict.reason);
         entry.view.ended = Some(now);
+        entry.view.ending = None;
         let notify = entry.notification();
         entry.work = None;
         entry.attended = None;

@@ -1,6 +1,6 @@
 //! The shepherd process: one thread, which waits for whatever comes.
 
-use crate::{JobSpec, keeper::Keeper, peer::Peer, start::do_not_block, wire::Inbox};
+use crate::{JobSpec, OwnerEnd, keeper::Keeper, peer::Peer, start::do_not_block, wire::Inbox};
 use nix::{
     errno::Errno,
     fcntl::{FcntlArg, OFlag, fcntl, open},
@@ -40,7 +40,8 @@ fn run() -> io::Result<()> {
     let signals = signals()?;
     let (job, inbox) = first_message(&socket)?;
     do_not_block(&socket)?;
-    Keeper::new(&job, Peer::new(socket, inbox), signals)?.run()
+    let keeps = job.owner != OwnerEnd::Kill;
+    Keeper::new(&job, Peer::new(socket, inbox, keeps), signals)?.run()
 }
 
 /// The socket to the owner, which gives up its place as standard input to an empty file.
