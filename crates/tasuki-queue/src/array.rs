@@ -1,11 +1,7 @@
 //! Arrays: a job that is run once for each index. The array is one entry of the queue, on disk as well, until
 //! a task of it begins, which is then a job with a number of its own.
 
-use crate::{
-    Action,
-    entry::Entry,
-    queue::Queue,
-};
+use crate::{Action, entry::Entry, queue::Queue};
 use tasuki_control::{ARRAY_INDEX, ARRAY_JOB, Bytes, Ending, JobId, State, Task, Terms};
 
 /// Tasks that the reason of an array names.

@@ -8,8 +8,8 @@ use tasuki_control::{Ending, JobId, JobView, Order, Presence, State, Work};
 pub const PATIENCE: u64 = 600;
 
 impl Queue {
-    /// Takes over what an earlier queue wrote down. Jobs that ran go on, if their hosts come back with them in
-    /// time; those that waited go on waiting. Those that belong to a command have ended with it.
+    /// Takes over what an earlier queue wrote down. Jobs that ran go on, if their hosts come back with them
+    /// in time; those that waited go on waiting. Those that belong to a command have ended with it.
     pub fn restore(&mut self, now: u64, saved: impl IntoIterator<Item = Saved>) {
         self.hosts.iter_mut().for_each(|host| host.away = Some(now));
         for Saved { mut view, work } in saved {

@@ -11,7 +11,6 @@ mod action;
 mod array;
 mod away;
 mod change;
-mod ending;
 mod entry;
 mod error;
 mod floor;

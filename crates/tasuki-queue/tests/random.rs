@@ -214,7 +214,9 @@ impl World {
             assert!(view.exit.is_some() && view.ended.is_some(), "{view:?}");
             assert_eq!(view.state == State::Done, view.exit == Some(0), "{view:?}");
         }
-        self.hosts.iter().for_each(|host| assert!(host.jobs.is_empty() && host.untold.is_empty(), "something is left"));
+        self.hosts
+            .iter()
+            .for_each(|host| assert!(host.jobs.is_empty() && host.untold.is_empty(), "something is left"));
     }
 }
 

@@ -256,7 +256,8 @@ fn a_job_outlives_the_daemon_of_a_host() {
     let told: Vec<Action> = std::iter::from_fn(|| queue.poll_action()).collect();
     assert!(told.contains(&Action::Tell(1, Order::End { job })), "{told:?}");
     assert!(told.contains(&Action::Tell(1, Order::Forget { job })), "{told:?}");
-    let why = format!("waits for 2 slots, 1 are free: n2 ends job {job}, which went on while its daemon was away");
+    let why =
+        format!("waits for 2 slots, 1 are free: n2 ends job {job}, which went on while its daemon was away");
     assert_eq!(reason(&queue, next), why);
     queue.left(10, 1, job);
     assert_eq!(state(&queue, next), State::Running);

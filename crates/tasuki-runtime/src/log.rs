@@ -99,8 +99,8 @@ impl Logs {
     }
 
     /// Appends output that the host with this place among the job's tells; `first`: number of the first
-    /// record. Records that are there are left out. What is beyond [`KEPT_MAX`] is left out as well, which the
-    /// log says.
+    /// record. Records that are there are left out. What is beyond [`KEPT_MAX`] is left out as well, which
+    /// the log says.
     pub fn append(
         &mut self,
         job: JobId,
@@ -145,7 +145,6 @@ impl Log {
         log.length += bytes.len() as u64;
         Ok(())
     }
-
 }
 
 /// The records of a log from a place on, some 256 KiB of them at most, and the place behind them. A job that

@@ -80,8 +80,9 @@ const SHORT: Duration = Duration::from_millis(900);
 fn a_host_of_the_cluster_is_known_by_its_key() {
     let all = bundles();
     let mut meeting = Meeting::of(&all[0], &all[1], ["1", "1"]);
-    let present =
-        |heard: &Happening| matches!(heard, Happening::Report(1, Report::Present { cores: 5, memory: 7, .. }));
+    let present = |heard: &Happening| {
+        matches!(heard, Happening::Report(1, Report::Present { cores: 5, memory: 7, .. }))
+    };
     assert!(meeting.until(LONG, |meeting| meeting.heard.iter().any(present)));
     assert_eq!(meeting.uplink.absence(), None);
     // A message of many records of TLS arrives whole.

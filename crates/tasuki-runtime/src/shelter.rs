@@ -1,5 +1,5 @@
-//! Where shepherds wait for the next daemon of their host: a folder that only root may enter, with the socket of
-//! each job's shepherd and with what a daemon has to know of a job that another one has started.
+//! Where shepherds wait for the next daemon of their host: a folder that only root may enter, with the socket
+//! of each job's shepherd and with what a daemon has to know of a job that another one has started.
 
 use crate::RuntimeError;
 use nix::{
@@ -72,10 +72,9 @@ impl Shelter {
         fs::write(self.socket(job).with_extension(MEMO), serde_json::to_vec(&memo)?)
     }
 
-    /// Nothing of a job is left but the file that [`Shelter::note`] wrote.
+    /// Nothing of a job is left but its files, those of a shepherd that was killed as well.
     pub fn forget(&self, job: JobId) {
-        // What stays is looked at by the next daemon, and removed then.
-        let _ = fs::remove_file(self.socket(job).with_extension(MEMO));
+        remove_files(&self.socket(job));
     }
 
     /// Takes the jobs over whose shepherds wait. What is of another version, or has lost its shepherd, is
@@ -130,6 +129,11 @@ fn end_job(socket: &Path, job: JobId) {
     let residence = residence.and_then(|text| serde_json::from_slice(&text).ok());
     // Processes that do not even die by SIGKILL are in the kernel's hands; the job was given up.
     let _ = sweep(&name(job), &residence.unwrap_or(Residence::Processes));
+    remove_files(socket);
+}
+
+/// Removes the files of a job. What stays is looked at by the next daemon, and removed then.
+fn remove_files(socket: &Path) {
     for file in [socket.into(), socket.with_extension(RESIDENCE), socket.with_extension(MEMO)] {
         let _: io::Result<()> = fs::remove_file(file);
     }

@@ -41,8 +41,8 @@ pub fn start_again(folder: &Path) -> Result<(), RuntimeError> {
     Ok(daemon::start(RUNTIME_UNIT, &argv, Stdio::null())?)
 }
 
-/// Ends the daemon of this host. Jobs go on for a while, and the next daemon takes them over. Returns false if
-/// none ran.
+/// Ends the daemon of this host. Jobs go on for a while, and the next daemon takes them over. Returns false
+/// if none ran.
 ///
 /// # Errors
 /// If it does not end.

@@ -32,8 +32,8 @@ pub enum Command {
     },
     /// Asks for [`Event::State`].
     Query,
-    /// The owner has done with all events up to this one, by their [number](Event::is_kept), and wants none of
-    /// them told to another owner.
+    /// The owner has done with all events up to this one, by their [number](Event::is_kept), and wants none
+    /// of them told to another owner.
     Taken(u64),
 }
 

@@ -3,7 +3,7 @@
 
 use crate::support::{
     eventually,
-    jobs::{Cluster, JOB_MARK, Marked, processes, tasuki_lab_program},
+    jobs::{Cluster, JOB_MARK, Marked, parent, processes, tasuki_lab_program},
     mpi::Programs,
     mpis::{mpis, peers},
     ok, skip_without_root, text, unique,
@@ -42,8 +42,8 @@ fn kill(cluster: &Cluster, host: &str) {
 
 /// Demands that shepherds, sockets, cgroups and shared memory of jobs are gone from all hosts.
 fn assert_clean(cluster: &Cluster, hosts: u32) {
-    let look = "ls /run/tasukid.jobs; ls /dev/shm | grep -i tasuki; \
-                pgrep -f 'tasuki shepherd' || pgrep -f 'exe shepherd'; true";
+    // The brackets keep the pattern from matching the shell that looks.
+    let look = "ls -A /run/tasukid.jobs; ls /dev/shm | grep -i tasuki; pgrep -fa '[e]xe shepherd'; true";
     for host in 1..=hosts {
         let host = format!("n{host}");
         eventually(&format!("nothing on {host}"), || {
@@ -80,7 +80,8 @@ fn a_job_outlives_the_daemon_of_any_of_its_hosts() {
         assert_eq!(processes(&job.mark), [0; 0]);
     }
     // A rank that fails while nobody listens is what ended its job.
-    let (job, mark) = cluster.script(2, "[ $RANK = 0 ] || { until [ -e /run/gate ]; do sleep 0.01; done; exit 9; }");
+    let (job, mark) =
+        cluster.script(2, "[ $RANK = 0 ] || { until [ -e /run/gate ]; do sleep 0.01; done; exit 9; }");
     eventually("the second rank", || !processes(&mark).is_empty());
     ["n1", "n2"].iter().for_each(|host| kill(&cluster, host));
     cluster.lab.sh("n2", "touch /run/gate");
@@ -103,7 +104,8 @@ fn a_job_of_an_mpi_outlives_daemons_whatever_it_is_about() {
     for mpi in mpis(test) {
         let halo = programs.build("halo", &mpi);
         for victim in ["n1", "n2"] {
-            let words = ["-n", "2", "--mpi", mpi.name, "--transport", "tasuki", &halo.to_string_lossy(), "400", "7"];
+            let words =
+                ["-n", "2", "--mpi", mpi.name, "--transport", "tasuki", &halo.to_string_lossy(), "400", "7"];
             let job = cluster.marked(&words);
             // At its start, while its ranks find each other, or later: the part that is hit is drawn.
             eventually("a process", || !processes(&job.mark).is_empty());
@@ -115,7 +117,8 @@ fn a_job_of_an_mpi_outlives_daemons_whatever_it_is_about() {
             eventually("its end", || cluster.job(&job.number)["ended"].is_u64());
             let over = cluster.job(&job.number);
             // The order to start may have been on its way to the daemon that was killed.
-            let is_late = over["reason"].as_str().is_some_and(|why| why.contains("came back without the job"));
+            let is_late =
+                over["reason"].as_str().is_some_and(|why| why.contains("came back without the job"));
             assert!(over["state"] == "done" || is_late, "{} {victim}: {over}", mpi.name);
             if !is_late {
                 assert_eq!(ok(&mut cluster.command("attach", &[&job.number])), "halo ok\n", "{}", mpi.name);
@@ -140,7 +143,7 @@ fn whatever_is_killed_jobs_go_on_or_end_with_a_reason() {
         eventually("all ranks", || processes(&job.mark).len() >= 3);
         std::thread::sleep(std::time::Duration::from_millis(random.below(2500)));
         let host = format!("n{}", 1 + random.below(3));
-        let ranks = processes(&job.mark);
+        let ranks = ranks(&job.mark);
         let mut goes_on = true;
         let what = random.below(4);
         match what {
@@ -149,13 +152,13 @@ fn whatever_is_killed_jobs_go_on_or_end_with_a_reason() {
                 std::thread::sleep(std::time::Duration::from_millis(random.below(700)));
                 cluster.restart(&host);
             }
-            // A process of the job, or its shepherd. It may have ended just now.
+            // A rank, or its shepherd.
             2 | 3 if !ranks.is_empty() => {
                 goes_on = false;
-                let pid = ranks[random.index(ranks.len())];
-                let victim = if what == 2 { Some(pid) } else { crate::support::jobs::parent(pid) };
-                let victim = victim.filter(|pid| *pid > 1).map(nix::unistd::Pid::from_raw);
-                victim.map(|pid| nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL));
+                let (rank, shepherd) = ranks[random.index(ranks.len())];
+                let victim = nix::unistd::Pid::from_raw(if what == 2 { rank } else { shepherd });
+                // It may have ended just now.
+                let _ = nix::sys::signal::kill(victim, nix::sys::signal::Signal::SIGKILL);
             }
             _ => {}
         }
@@ -174,6 +177,13 @@ fn whatever_is_killed_jobs_go_on_or_end_with_a_reason() {
     }
     eventually("no job", || ok(&mut cluster.command("jobs", &["--json"])).trim() == "[]");
     assert_clean(&cluster, 3);
+}
+
+/// The ranks of a job that are there, with their shepherds: processes whose parent is not of the job.
+fn ranks(mark: &str) -> Vec<(i32, i32)> {
+    let all = processes(mark);
+    let with_parents = all.iter().filter_map(|pid| Some((*pid, parent(*pid)?)));
+    with_parents.filter(|(_, above)| *above > 1 && !all.contains(above)).collect()
 }
 
 /// Rounds of the test that kills at random: TASUKI_TEST_ROUNDS, or a few.
@@ -199,9 +209,13 @@ fn three_users_share_four_hosts_and_compute_the_same() {
         let halo = halo.to_string_lossy().into_owned();
         // Each from a host of its own, so that no one's job is a child of another's.
         let jobs = [("nobody", "n1"), ("daemon", "n2"), ("bin", "n4")].map(|(user, host)| {
-            let words = ["submit", "--share", "-n", "4", "--mpi", mpi.name, "--transport", "tasuki", &halo, "150"];
-            let mut command = cluster.as_user(user, host, &[&words[..], &["5"]].concat());
-            (user, ok(command.env("TASUKI_PEERS", peers())).trim().to_owned())
+            // The machine's own program has a provider beside it, that of a lab's hosts has none.
+            let rights = ["setpriv", "--reuid", user, "--regid", "nogroup", "--clear-groups"];
+            let words = ["submit", "--share", "-n", "4", "--mpi", mpi.name, "--transport", "tasuki"];
+            let submit = [&[env!("CARGO_BIN_EXE_tasuki")], &words[..], &[&halo, "150", "5"]].concat();
+            let mut command = cluster.lab.exec(host, &[&rights[..], &submit].concat());
+            command.env("TASUKI_PEERS", peers()).current_dir("/");
+            (user, ok(&mut command).trim().to_owned())
         });
         let mut turns = false;
         for (user, job) in &jobs {
@@ -210,7 +224,12 @@ fn three_users_share_four_hosts_and_compute_the_same() {
                 cluster.job(job)["ended"].is_u64()
             });
             let over = cluster.job(job);
-            assert_eq!((&over["state"], &over["user"]), (&"done".into(), &(*user).into()), "{}: {over}", mpi.name);
+            assert_eq!(
+                (&over["state"], &over["user"]),
+                (&"done".into(), &(*user).into()),
+                "{}: {over}",
+                mpi.name
+            );
             let attached = cluster.as_user(user, "n3", &["attach", job]).output().expect("runs");
             assert_eq!(String::from_utf8_lossy(&attached.stdout), "halo ok\n", "{}", text(&attached));
         }

@@ -130,7 +130,9 @@ fn jobs_that_stand_still_end_all_the_same() {
     cluster.restart("n1");
     // Jobs stand still as before, and end when they are told to.
     eventually("both hosts", || cluster.output("hosts", &[]).status.success());
-    eventually("its reason", || cluster.job(&third.0)["reason"] == format!("stands still for job {urgent}, which is urgent"));
+    eventually("its reason", || {
+        cluster.job(&third.0)["reason"] == format!("stands still for job {urgent}, which is urgent")
+    });
     assert_eq!(moves(&cluster, "n2", ["c", "d"]), [true, false]);
     ok(&mut cluster.command("cancel", &[&third.0, &urgent]));
     cluster.until(&third.0, "cancelled");

@@ -68,7 +68,11 @@ impl Head {
                 // Hosts that have the result go on: it must outlive this daemon for the others.
                 if let Err(error) = self.journal.save_fences(job, joint.results()) {
                     let head = &self.bundle.head().name;
-                    return self.queue.fail(now(), job, format!("it cannot be written down on {head}: {error}"));
+                    return self.queue.fail(
+                        now(),
+                        job,
+                        format!("it cannot be written down on {head}: {error}"),
+                    );
                 }
                 let order = fenced(job, out);
                 let hosts = self.queue.hosts_of(job).into_iter();

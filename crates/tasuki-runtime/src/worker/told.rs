@@ -9,7 +9,7 @@ impl Worker {
     /// Takes what a job's shepherd tells, and reports that it has a number.
     pub(super) fn handle(&mut self, job: JobId, event: Event) {
         let Some(running) = self.jobs.get_mut(&job) else { return };
-        // Output says itself what number it has, and after the end nothing is told that could be written down.
+        // Output says itself what number it has, and what comes after the end is nothing to write down.
         let is_numbered = event.is_kept() && !matches!(event, Event::Output { .. } | Event::Ended { .. });
         let number = running.shepherd.heard();
         self.report(job, event);
