@@ -158,6 +158,9 @@ impl Keeper {
     fn obey(&mut self, command: Command) {
         match command {
             Command::Turns(_) if !matches!(self.phase, Phase::Running) => {}
+            // Nothing is left that could stand still or go on, and nothing is told after the last event.
+            Command::Freeze | Command::Thaw if matches!(self.phase, Phase::Draining(_)) => {}
+            other if self.phase == Phase::Ended && !matches!(other, Command::Taken(_) | Command::Query) => {}
             Command::End { grace_ms: 0 } => self.kill(),
             Command::End { grace_ms } => self.ask_to_end(Duration::from_millis(grace_ms)),
             other => self.flock.obey(other),
