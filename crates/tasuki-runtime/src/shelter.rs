@@ -168,14 +168,15 @@ mod tests {
     #[test]
     fn what_has_no_shepherd_or_is_of_another_version_is_taken_away() {
         let folder = tempfile::tempdir().unwrap();
-        let shelter = Shelter::open(folder.path(), "2").unwrap();
+        let own = folder.path().join("jobs");
+        let shelter = Shelter::open(&own, "2").unwrap();
         // A shepherd that was killed: nobody listens at its socket any more.
         shelter.note(7, &BTreeMap::new()).unwrap();
         drop(UnixListener::bind(shelter.socket(7)).unwrap());
         // One of another version, which was killed as well.
-        Shelter::open(folder.path(), "1").unwrap().note(8, &BTreeMap::new()).unwrap();
-        assert_eq!(numbers(folder.path()), [7, 8].into());
+        Shelter::open(&own, "1").unwrap().note(8, &BTreeMap::new()).unwrap();
+        assert_eq!(numbers(&own), [7, 8].into());
         assert!(shelter.take_over().is_empty());
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(&own).unwrap().count(), 0);
     }
 }
