@@ -1,5 +1,6 @@
 //! `tasuki daemon`: the resident runtime's part on this host.
 
+use nix::sys::signal::{SigHandler, Signal, signal};
 use std::{io::Read, path::PathBuf, process::ExitCode};
 use tasuki_apply::{RUNTIME_FOLDER, cluster_checksum, state_folder};
 use tasuki_args::DaemonArgs;
@@ -28,9 +29,11 @@ pub fn run(arguments: &DaemonArgs) -> Result<ExitCode, Failure> {
     if arguments.background {
         daemon::leave_terminal();
     }
+    // SAFETY: ignoring a signal installs no handler. A command or a shepherd that is gone ends no daemon.
+    unsafe { signal(Signal::SIGPIPE, SigHandler::SigIgn) }?;
     serve(&folder, VERSION, || match arguments.background {
         true => daemon::report_ready(),
-        false => eprintln!("tasukid runs; Ctrl-C ends it, and with it what jobs have on this host"),
+        false => eprintln!("tasukid runs; Ctrl-C ends it, and jobs wait 10 minutes for the next one"),
     })?;
     Ok(ExitCode::SUCCESS)
 }

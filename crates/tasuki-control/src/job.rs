@@ -154,6 +154,17 @@ pub struct Part {
     pub ranks: Vec<u32>,
 }
 
+/// How a job that is being ended is going to end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ending {
+    /// Its state then.
+    pub state: State,
+    /// Its exit code then.
+    pub exit: i32,
+    /// Why.
+    pub reason: String,
+}
+
 /// A job, as it is shown and kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobView {
@@ -193,6 +204,9 @@ pub struct JobView {
     /// Whether its user was told of its end, if that was wanted and is known.
     #[serde(default)]
     pub notice: Option<Notice>,
+    /// How it is going to end, if its hosts were told to end it.
+    #[serde(default)]
+    pub ending: Option<Ending>,
 }
 
 impl JobView {

@@ -21,7 +21,9 @@ mod terms;
 
 pub use frame::{FRAME_MAX, FrameError, Frames, write};
 pub use hello::{Hello, HelloError, PROTOCOL};
-pub use job::{Bytes, Exit, HostView, JobId, JobView, Kind, Limit, Part, Presence, Spread, State, Work};
+pub use job::{
+    Bytes, Ending, Exit, HostView, JobId, JobView, Kind, Limit, Part, Presence, Spread, State, Work,
+};
 pub use limits::UserLimits;
 pub use notify::{Address, Notice};
 pub use order::{Fence, Order, Report, Start};

@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct Fence {
     /// The group of ranks that meet.
     pub group: String,
+    /// Which fence of this group it is, counted from 1.
+    pub number: u64,
     /// Names and values.
     pub puts: Vec<(String, String)>,
 }
@@ -71,6 +73,18 @@ pub enum Order {
         /// The job.
         job: JobId,
     },
+    /// What a host has reported of a job up to this number is written down, and need not be kept.
+    Taken {
+        /// The job.
+        job: JobId,
+        /// The number.
+        number: u64,
+    },
+    /// The job is over, and nothing that a host knows of it will be asked for.
+    Forget {
+        /// The job.
+        job: JobId,
+    },
     /// From an instant on another table of slices holds.
     Table(Box<Table>),
     /// The answer to [`Report::Clock`].
@@ -93,6 +107,8 @@ pub enum Report {
         cores: u32,
         /// Memory, in bytes; 0: unknown.
         memory: u64,
+        /// The jobs that an earlier connection has left here. What is told of them begins anew.
+        jobs: Vec<JobId>,
     },
     /// What time is it where the queue is kept?
     Clock {
@@ -131,8 +147,17 @@ pub enum Report {
     Output {
         /// The job.
         job: JobId,
+        /// Number of the first record among all that this host tells of the job; the others follow it.
+        first: u64,
         /// What they wrote.
         records: Vec<Record>,
+    },
+    /// Everything that has a number up to this one was reported.
+    Heard {
+        /// The job.
+        job: JobId,
+        /// The number.
+        number: u64,
     },
     /// Rank 0 has read from its standard input.
     InputTaken {

@@ -21,9 +21,9 @@ pub const TUNE_UNIT: &str = "tasuki-tune.service";
 pub const RUNTIME_UNIT: &str = "tasukid.service";
 
 /// How systemd keeps the daemon that runs jobs. Jobs have cgroups below the daemon's own, which is theirs to
-/// divide, and no limit of theirs is above the daemon's. Its end is the daemon's to bring about, on the host
-/// and with the daemon of the queue, before what is left of its processes is killed.
-const RUNTIME_SERVICE: &str = "Delegate=yes\nKillMode=mixed\nTasksMax=infinity\nLimitMEMLOCK=infinity\n\
+/// divide, and no limit of theirs is above the daemon's. Jobs go on while the daemon is started again, so the
+/// unit's end is that of the daemon alone; `apply` and `undo` end what jobs have here.
+const RUNTIME_SERVICE: &str = "Delegate=yes\nKillMode=process\nTasksMax=infinity\nLimitMEMLOCK=infinity\n\
      LimitSTACK=infinity\nLimitNOFILE=1048576\n";
 
 /// What is needed to apply a cluster at every start.

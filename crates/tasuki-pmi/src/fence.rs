@@ -10,6 +10,8 @@ pub struct FenceIn {
     pub host: u32,
     /// The ranks that take part and the tag of the barrier, as text; empty: all ranks, without a tag.
     pub group: String,
+    /// Which fence of this group it is, counted from 1.
+    pub number: u64,
     /// Keys with their values that ranks of this host have put since its last part of any fence.
     pub puts: Vec<(String, String)>,
 }
@@ -20,6 +22,8 @@ pub struct FenceIn {
 pub struct FenceOut {
     /// As in the parts.
     pub group: String,
+    /// As in the parts.
+    pub number: u64,
     /// What was put, of all parts, in the order of hosts.
     pub puts: Vec<(String, String)>,
 }

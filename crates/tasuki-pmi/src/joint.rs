@@ -5,6 +5,7 @@ use crate::{
     group::{Group, Members},
     space,
 };
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
@@ -35,6 +36,14 @@ pub enum JoinError {
         /// What is wrong.
         why: String,
     },
+    /// A host is ahead of the others: what came of an earlier barrier was lost.
+    #[error("host {host} has come to a barrier of ranks {group:?} whose predecessor has no result")]
+    Ahead {
+        /// The host.
+        host: u32,
+        /// The ranks and the tag.
+        group: String,
+    },
     /// Ranks wait for one that will never come.
     #[error(
         "rank {rank} ended while others wait for it: it never called MPI_Init, or had called MPI_Finalize"
@@ -53,6 +62,16 @@ struct Fence {
     parts: BTreeMap<u32, FenceIn>,
 }
 
+/// What has come of a job's fences. A joint that begins anew needs it: hosts that have a result go on, and
+/// others may not have it yet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Results {
+    /// Number of the last result of each group.
+    numbers: BTreeMap<String, u64>,
+    /// All that was put.
+    space: BTreeMap<String, String>,
+}
+
 /// Joins the parts of fences of one job.
 #[derive(Debug)]
 pub struct Joint {
@@ -60,6 +79,7 @@ pub struct Joint {
     limits: Limits,
     gone: BTreeSet<u32>,
     fences: BTreeMap<String, Fence>,
+    results: Results,
 }
 
 impl Joint {
@@ -68,12 +88,34 @@ impl Joint {
     /// # Errors
     /// If the shape is none.
     pub fn new(shape: &JobShape, limits: Limits) -> Result<Self, ShapeError> {
+        Self::anew(shape, limits, Results::default())
+    }
+
+    /// The joint of a job that goes on from what an earlier one has given.
+    ///
+    /// # Errors
+    /// If the shape is none.
+    pub fn anew(shape: &JobShape, limits: Limits, results: Results) -> Result<Self, ShapeError> {
         shape.check()?;
-        Ok(Self { shape: shape.clone(), limits, gone: BTreeSet::new(), fences: BTreeMap::new() })
+        let (gone, fences) = (BTreeSet::new(), BTreeMap::new());
+        Ok(Self { shape: shape.clone(), limits, gone, fences, results })
+    }
+
+    /// What is to be known if the job is to outlive this joint, before any host has the last result.
+    pub fn results(&self) -> &Results {
+        &self.results
+    }
+
+    /// All results, for a host that may have missed some. It passes over those that it has.
+    pub fn missed(&self) -> impl Iterator<Item = FenceOut> + '_ {
+        let puts = || self.results.space.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        let numbers = self.results.numbers.iter();
+        numbers.map(move |(group, number)| FenceOut { group: group.clone(), number: *number, puts: puts() })
     }
 
     /// Takes a part. `Some`: it was the last of its fence, and the result goes to every host of the job. A
-    /// part that came before, word for word, changes nothing.
+    /// part that came before, word for word, changes nothing; nor does one whose result was given
+    /// ([`Joint::missed`]).
     ///
     /// # Errors
     /// If the part is none, or its fence can never end.
@@ -87,7 +129,14 @@ impl Joint {
         if !hosts.contains(&host) || group.members == Members::Node || group.key != part.group {
             return Err(not_of());
         }
-        let key = part.group.clone();
+        let (key, number) = (part.group.clone(), part.number);
+        let last = self.results.numbers.get(&key).copied().unwrap_or(0);
+        if number <= last {
+            return Ok(None);
+        }
+        if number > last + 1 {
+            return Err(JoinError::Ahead { host, group: key });
+        }
         let fence =
             self.fences.entry(key.clone()).or_insert_with(|| Fence { group, hosts, parts: BTreeMap::new() });
         match fence.parts.get(&host) {
@@ -100,8 +149,10 @@ impl Joint {
             return self.check_gone().map(|()| None);
         }
         let parts = self.fences.remove(&key).map(|fence| fence.parts).unwrap_or_default();
-        let puts = parts.into_values().flat_map(|part| part.puts).collect();
-        Ok(Some(FenceOut { group: key, puts }))
+        let puts: Vec<_> = parts.into_values().flat_map(|part| part.puts).collect();
+        self.results.space.extend(puts.iter().cloned());
+        self.results.numbers.insert(key.clone(), number);
+        Ok(Some(FenceOut { group: key, number, puts }))
     }
 
     /// A rank will never come to a barrier ([`Action::Gone`](crate::Action::Gone)).

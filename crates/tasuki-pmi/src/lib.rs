@@ -27,6 +27,6 @@ mod shape;
 mod space;
 
 pub use fence::{FenceIn, FenceOut};
-pub use joint::{JoinError, Joint};
+pub use joint::{JoinError, Joint, Results};
 pub use node::{Action, Node};
 pub use shape::{JobShape, Limits, ShapeError};

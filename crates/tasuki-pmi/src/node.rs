@@ -76,6 +76,8 @@ pub struct Node {
     ranks: BTreeMap<u32, Rank>,
     space: Space,
     barriers: BTreeMap<String, Barrier>,
+    /// The number of the last result of each group.
+    results: BTreeMap<String, u64>,
     actions: VecDeque<Action>,
 }
 
@@ -99,6 +101,7 @@ impl Node {
             ranks,
             space: Space::default(),
             barriers: BTreeMap::new(),
+            results: BTreeMap::new(),
             actions: VecDeque::new(),
         })
     }
@@ -149,8 +152,14 @@ impl Node {
         self.close(rank);
     }
 
-    /// Takes the result of a fence, in the order in which the joint gave results.
+    /// Takes the result of a fence, in the order in which the joint gave results. One that came before
+    /// changes nothing.
     pub fn fenced(&mut self, out: &FenceOut) {
+        let last = self.results.entry(out.group.clone()).or_default();
+        if out.number <= *last {
+            return;
+        }
+        *last = out.number;
         for (key, value) in &out.puts {
             self.space.insert(key.clone(), value.clone());
         }

@@ -1,7 +1,7 @@
 //! Ranks that send anything, cut anywhere: the server never panics, its answers do not depend on where
 //! reads were cut, a rank that breaks the protocol is cut off alone, and the others get their answers.
 
-use tasuki_pmi::{Action, FenceOut, JobShape, Joint, Limits, Node};
+use tasuki_pmi::{Action, FenceIn, FenceOut, JobShape, Joint, Limits, Node};
 use tasuki_random::Random;
 use tasuki_testkit::replay::Replay;
 
@@ -81,9 +81,11 @@ fn hear(node: &mut Node, limits: Limits, speech: &[u8], mut cut: impl FnMut(usiz
         while let Some(action) = node.poll() {
             if let Action::Fence(part) = &action {
                 // Whatever a rank says, what its host passes on is in order.
-                let joined = Joint::new(&shape(), limits).unwrap().join(part.clone());
+                let first = FenceIn { number: 1, ..part.clone() };
+                let joined = Joint::new(&shape(), limits).unwrap().join(first);
                 assert_eq!(joined, Ok(None), "{part:?}");
-                node.fenced(&FenceOut { group: part.group.clone(), puts: part.puts.clone() });
+                let (group, puts) = (part.group.clone(), part.puts.clone());
+                node.fenced(&FenceOut { group, number: part.number, puts });
             }
             actions.push(action);
         }

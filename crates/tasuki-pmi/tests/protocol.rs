@@ -113,7 +113,7 @@ fn groups_meet_without_the_others_and_names_of_groups_come_back() {
     begin(&mut node, 1);
     // Ranks 0 and 2 are on two hosts; rank 1 takes no part.
     node.receive(0, b"cmd=barrier_in group=2,0:5\n");
-    let part = FenceIn { host: 0, group: "0,2:5".into(), puts: Vec::new() };
+    let part = FenceIn { host: 0, group: "0,2:5".into(), number: 1, puts: Vec::new() };
     assert_eq!(actions(&mut node), [Action::Fence(part.clone())]);
     let mut joint = Joint::new(&shape(&hosts), Limits::default()).unwrap();
     assert_eq!(joint.join(part.clone()), Ok(None));
@@ -158,7 +158,7 @@ fn a_rank_that_never_began_keeps_nobody_waiting_for_ever() {
     node.receive(0, b"cmd=barrier_in\n");
     assert_eq!(actions(&mut node), [stuck]);
     // On another host, whichever comes first.
-    let part = FenceIn { host: 0, group: String::new(), puts: Vec::new() };
+    let part = FenceIn { host: 0, group: String::new(), number: 1, puts: Vec::new() };
     let mut joint = Joint::new(&shape(&[0, 1]), Limits::default()).unwrap();
     assert_eq!(joint.gone(1), Ok(()), "nobody waits");
     assert_eq!(joint.join(part.clone()), Err(JoinError::Stuck { rank: 1 }));
@@ -220,6 +220,7 @@ fn a_host_that_says_nonsense_is_named() {
     let part = |host, group: &str, puts: &[(&str, &str)]| FenceIn {
         host,
         group: group.into(),
+        number: 1,
         puts: puts.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect(),
     };
     for (host, group) in [(2, ""), (0, "1,2:0"), (0, "NODE:0"), (0, "9:0"), (0, "1,0:0")] {
@@ -230,4 +231,41 @@ fn a_host_that_says_nonsense_is_named() {
     assert!(matches!(joint.join(part(0, "", &[("a", "c")])), Err(JoinError::Twice { .. })));
     assert!(matches!(new().join(part(0, "", &[("PMI_a", "b")])), Err(JoinError::Put { .. })));
     assert!(matches!(new().join(part(0, "", &[("", "b")])), Err(JoinError::Put { .. })));
+}
+
+#[test]
+fn a_joint_that_begins_anew_gives_what_hosts_have_missed_and_mixes_no_barriers() {
+    let shape = shape(&[0, 1]);
+    let part = |host, number, puts: &[(&str, &str)]| FenceIn {
+        host,
+        group: String::new(),
+        number,
+        puts: puts.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect(),
+    };
+    let mut joint = Joint::new(&shape, Limits::default()).unwrap();
+    assert_eq!(joint.join(part(0, 1, &[("a", "1")])), Ok(None));
+    let out = joint.join(part(1, 1, &[("b", "2")])).unwrap().unwrap();
+    // Host 0 has the result and comes to its next barrier; host 1 has missed it, and says its part again.
+    let mut anew = Joint::anew(&shape, Limits::default(), joint.results().clone()).unwrap();
+    assert_eq!(anew.join(part(0, 2, &[])), Ok(None));
+    assert_eq!(anew.join(part(1, 1, &[("b", "2")])), Ok(None), "it is no part of the second barrier");
+    assert!(anew.missed().eq([out.clone()]));
+    let second = anew.join(part(1, 2, &[])).unwrap().unwrap();
+    assert_eq!((second.number, second.puts.len()), (2, 0));
+    // A host takes each result once.
+    let mut node = started(&[0, 1], 0);
+    node.receive(0, b"cmd=barrier_in\n");
+    let Some(Action::Fence(own)) = node.poll() else { panic!("no part") };
+    assert_eq!(own.number, 1);
+    node.fenced(&out);
+    assert!(matches!(actions(&mut node)[..], [Action::Send { .. }]));
+    node.receive(0, b"cmd=barrier_in\n");
+    node.poll();
+    node.fenced(&out);
+    assert_eq!(actions(&mut node), [], "the first result once more does not end the second barrier");
+    node.fenced(&second);
+    assert!(matches!(actions(&mut node)[..], [Action::Send { .. }]));
+    // Where the results were lost, a host that is ahead is found, and nobody waits for ever.
+    let mut lost = Joint::new(&shape, Limits::default()).unwrap();
+    assert!(matches!(lost.join(part(0, 2, &[])), Err(JoinError::Ahead { host: 0, .. })));
 }

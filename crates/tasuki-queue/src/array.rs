@@ -1,12 +1,8 @@
 //! Arrays: a job that is run once for each index. The array is one entry of the queue, on disk as well, until
 //! a task of it begins, which is then a job with a number of its own.
 
-use crate::{
-    Action,
-    entry::{Entry, Verdict},
-    queue::Queue,
-};
-use tasuki_control::{ARRAY_INDEX, ARRAY_JOB, Bytes, JobId, State, Task, Terms};
+use crate::{Action, entry::Entry, queue::Queue};
+use tasuki_control::{ARRAY_INDEX, ARRAY_JOB, Bytes, Ending, JobId, State, Task, Terms};
 
 /// Tasks that the reason of an array names.
 const NAMED_MAX: usize = 8;
@@ -87,7 +83,7 @@ pub(crate) fn has_tasks(queue: &Queue, id: JobId) -> bool {
 }
 
 /// How an array ends of which all tasks are over.
-pub(crate) fn array_verdict(queue: &Queue, id: JobId) -> Option<Verdict> {
+pub(crate) fn array_verdict(queue: &Queue, id: JobId) -> Option<Ending> {
     let array = queue.jobs.get(&id)?.view.terms.array?;
     let failed: Vec<_> =
         tasks(queue, id).map(|task| &task.view).filter(|view| view.state != State::Done).collect();
@@ -95,5 +91,5 @@ pub(crate) fn array_verdict(queue: &Queue, id: JobId) -> Option<Verdict> {
     let mut names: Vec<String> = failed.iter().take(NAMED_MAX).map(|view| view.label()).collect();
     names.extend((failed.len() > NAMED_MAX).then(|| "...".to_owned()));
     let reason = format!("{} of {} tasks did not end well: {}", failed.len(), array.len(), names.join(", "));
-    Some(Verdict { state: State::Failed, exit: first.exit.unwrap_or(1), reason })
+    Some(Ending { state: State::Failed, exit: first.exit.unwrap_or(1), reason })
 }

@@ -2,18 +2,10 @@
 
 use crate::{Action, Client, HostIndex};
 use std::collections::BTreeSet;
-use tasuki_control::{JobView, Kind, Part, Sharing, State, Terms, User, Work};
+use tasuki_control::{Ending, JobView, Kind, Part, Sharing, State, Terms, User, Work};
 
 /// Characters of a command that are shown and kept.
 const COMMAND_MAX: usize = 1000;
-
-/// How a job that runs is going to end.
-#[derive(Clone, Debug)]
-pub(crate) struct Verdict {
-    pub state: State,
-    pub exit: i32,
-    pub reason: String,
-}
 
 /// A job in the queue.
 #[derive(Clone, Debug)]
@@ -30,7 +22,7 @@ pub(crate) struct Entry {
     /// Ranks that have ended.
     pub ended: BTreeSet<u32>,
     /// How it is going to end, if that is known. A job without an MPI goes on although it is.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<Ending>,
     /// Whether its hosts were told to end it.
     pub ending: bool,
     /// Since when its ranks stand still, because it is held or for an urgent job.
@@ -58,6 +50,7 @@ impl Entry {
             task: None,
             held: 0,
             notice: None,
+            ending: None,
         };
         Self::of(view, Some(work), attended)
     }

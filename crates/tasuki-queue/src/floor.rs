@@ -83,7 +83,7 @@ impl Floor {
     /// Nothing is taken.
     fn empty(hosts: &[Host]) -> Self {
         let place = |host: &Host| Place {
-            slots: if host.is_up() { host.slots() } else { 0 },
+            slots: if host.takes_jobs() { host.slots() } else { 0 },
             memory: host.memory,
             ..Place::default()
         };

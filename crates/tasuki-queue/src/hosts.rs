@@ -1,6 +1,7 @@
 //! The hosts, as the queue knows them.
 
-use tasuki_control::{Presence, Punctuality};
+use std::collections::BTreeSet;
+use tasuki_control::{JobId, Presence, Punctuality};
 
 /// A host.
 #[derive(Clone, Debug)]
@@ -15,6 +16,10 @@ pub(crate) struct Host {
     pub memory: u64,
     /// How well it keeps to the instants of the table of slices.
     pub turns: Punctuality,
+    /// Since when its daemon is away while its jobs go on.
+    pub away: Option<u64>,
+    /// Jobs that are over or given up, and of which something is left there.
+    pub leftovers: BTreeSet<JobId>,
 }
 
 impl Host {
@@ -27,10 +32,18 @@ impl Host {
         self.presence == Presence::Up
     }
 
+    /// Whether jobs may begin there.
+    pub fn takes_jobs(&self) -> bool {
+        self.is_up() && self.leftovers.is_empty()
+    }
+
     /// The host in a sentence that says why it is waited for.
     pub fn absence(&self) -> Option<String> {
         match &self.presence {
-            Presence::Up => None,
+            Presence::Up => {
+                let job = self.leftovers.first()?;
+                Some(format!("{} ends job {job}, which went on while its daemon was away", self.name))
+            }
             Presence::Lost(why) => Some(format!("{} is lost ({why})", self.name)),
             Presence::Other(version) => Some(format!("{} runs {version}", self.name)),
         }

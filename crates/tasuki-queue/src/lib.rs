@@ -9,8 +9,8 @@
 
 mod action;
 mod array;
+mod away;
 mod change;
-mod ending;
 mod entry;
 mod error;
 mod floor;
@@ -26,6 +26,7 @@ mod terms;
 mod users;
 
 pub use action::{Action, Client, HostIndex, Rows, Saved};
+pub use away::PATIENCE;
 pub use error::Refusal;
 pub use queue::Queue;
 pub use slicer::Slicer;

@@ -1,19 +1,10 @@
 //! What hosts report.
 
-use crate::{HostIndex, entry::Verdict, queue::Queue, schedule};
-use tasuki_control::{Exit, JobId, Kind, Part, Presence, Punctuality, State};
+use crate::{HostIndex, queue::Queue, schedule};
+use tasuki_control::{Ending, Exit, JobId, Kind, Part, Presence, Punctuality, State};
 
 impl Queue {
-    /// A host's daemon is here, and nothing of earlier jobs is left on the host.
-    pub fn host_up(&mut self, now: u64, host: HostIndex, cores: u32) {
-        // A connection that was not known to have ended has taken the jobs with it all the same.
-        self.end_jobs_on(now, host, "its daemon began anew");
-        self.hosts[host].presence = Presence::Up;
-        self.hosts[host].cores = cores.max(1);
-        schedule::advance(self, now);
-    }
-
-    /// A host's daemon is gone, or is of another version.
+    /// A host is lost with all that ran there, or its daemon is of another version.
     pub fn host_lost(&mut self, now: u64, host: HostIndex, presence: Presence) {
         let why = match &presence {
             Presence::Lost(why) => why.clone(),
@@ -21,6 +12,7 @@ impl Queue {
             Presence::Up => return,
         };
         self.hosts[host].presence = presence;
+        self.hosts[host].away = None;
         self.end_jobs_on(now, host, &why);
         self.end_attended(now, |client| client.host == host);
         schedule::advance(self, now);
@@ -36,15 +28,10 @@ impl Queue {
         self.hosts[host].turns.add(kept);
     }
 
-    fn end_jobs_on(&mut self, now: u64, host: HostIndex, why: &str) {
-        let has_ranks = |id: &JobId| self.jobs.get(id).is_some_and(|entry| entry.left.contains(&host));
-        let hit: Vec<JobId> = self.jobs.keys().copied().filter(has_ranks).collect();
+    pub(crate) fn end_jobs_on(&mut self, now: u64, host: HostIndex, why: &str) {
         let name = self.hosts[host].name.clone();
-        for job in hit {
-            if let Some(entry) = self.jobs.get_mut(&job) {
-                entry.left.remove(&host);
-            }
-            self.end(now, job, State::Failed, 1, format!("{name}: {why}"));
+        for job in self.jobs_on(host) {
+            self.lose_part(now, host, job, format!("{name}: {why}"));
         }
     }
 
@@ -63,6 +50,11 @@ impl Queue {
     pub fn first_host(&self, job: JobId) -> Option<HostIndex> {
         let entry = self.jobs.get(&job)?;
         entry.hosts.first().copied().filter(|first| entry.left.contains(first))
+    }
+
+    /// The hosts on which a job runs, or ran.
+    pub fn placed_on(&self, job: JobId) -> Vec<HostIndex> {
+        self.jobs.get(&job).map(|entry| entry.hosts.clone()).unwrap_or_default()
     }
 
     /// The hosts on which a job runs.
@@ -91,7 +83,7 @@ impl Queue {
         if entry.is_parallel() {
             self.end(now, job, State::Failed, exit.code(), reason);
         } else {
-            let verdict = Verdict { state: State::Failed, exit: exit.code(), reason };
+            let verdict = Ending { state: State::Failed, exit: exit.code(), reason };
             entry.verdict.get_or_insert(verdict);
         }
     }
@@ -106,6 +98,9 @@ impl Queue {
 
     /// No process of a job is left on a host.
     pub fn left(&mut self, now: u64, host: HostIndex, job: JobId) {
+        if self.hosts[host].leftovers.remove(&job) {
+            return schedule::advance(self, now);
+        }
         let Some(entry) = self.jobs.get_mut(&job) else { return };
         if !entry.left.remove(&host) {
             return;

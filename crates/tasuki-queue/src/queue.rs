@@ -1,7 +1,7 @@
 //! The queue: jobs come in, and begin when their slots are free.
 
 use crate::{
-    Action, Client, HostIndex, Refusal, Rows, Saved,
+    Action, Client, HostIndex, Refusal, Rows,
     entry::Entry,
     floor::{self, Floor, Room},
     hosts::Host,
@@ -10,7 +10,7 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tasuki_control::{
-    HostView, JobId, JobView, Order, Presence, Punctuality, Start, State, Terms, User, UserLimits, Work,
+    HostView, JobId, JobView, Kind, Order, Presence, Punctuality, Start, State, Terms, User, UserLimits, Work,
 };
 
 /// The jobs and hosts of a cluster.
@@ -42,6 +42,8 @@ impl Queue {
             presence: presence(),
             memory: 0,
             turns: Punctuality::default(),
+            away: None,
+            leftovers: BTreeSet::new(),
         };
         Self {
             hosts: hosts.into_iter().map(host).collect(),
@@ -58,32 +60,6 @@ impl Queue {
     /// A queue whose users' jobs may take so much.
     pub fn with_limits(self, limits: UserLimits) -> Self {
         Self { limits, ..self }
-    }
-
-    /// Takes over what an earlier queue wrote down. Jobs that ran have ended with it; those that waited go
-    /// on waiting, unless they ended with a command.
-    pub fn restore(&mut self, now: u64, saved: impl IntoIterator<Item = Saved>) {
-        for Saved { mut view, work } in saved {
-            let id = view.id;
-            self.next = self.next.max(id + 1);
-            let is_lost = !view.state.is_over()
-                && (!view.parts.is_empty() || work.as_ref().is_none_or(|work| work.attended));
-            if is_lost {
-                view.state = State::Failed;
-                view.ended = Some(now);
-                view.exit = Some(1);
-                view.reason = Some("the daemon that keeps the queue ended".into());
-                self.actions.push_back(Action::Save(id));
-            }
-            let is_over = view.state.is_over();
-            let entry = Entry::of(view, work, None);
-            self.actions.extend(entry.notification().filter(|_| is_over));
-            self.jobs.insert(id, Entry { work: entry.work.clone().filter(|_| !is_over), ..entry });
-        }
-        // An array whose last tasks ended with the earlier queue ends as well.
-        let is_array = |entry: &&Entry| entry.view.terms.array.is_some();
-        let arrays: Vec<JobId> = self.jobs.values().filter(is_array).map(|entry| entry.view.id).collect();
-        arrays.into_iter().for_each(|array| self.settle(now, array));
     }
 
     /// What is to be done next.
@@ -157,7 +133,7 @@ impl Queue {
     }
 
     pub(crate) fn shortage(&self, wanted: u32, room: &Room) -> String {
-        let up: u32 = self.hosts.iter().filter(|host| host.is_up()).map(Host::slots).sum();
+        let up: u32 = self.hosts.iter().filter(|host| host.takes_jobs()).map(Host::slots).sum();
         let memory = if room.lacks_memory { " with the memory that it needs" } else { "" };
         let text = format!("waits for {wanted} slots{memory}, {} are free", room.sum());
         if up >= wanted {
@@ -180,6 +156,18 @@ impl Queue {
     /// A job as it is to be written down.
     pub fn saved(&self, id: JobId) -> Option<(&JobView, Option<&Work>)> {
         self.jobs.get(&id).map(|entry| (&entry.view, entry.work.as_ref()))
+    }
+
+    /// What the ranks of a job are that is not over.
+    pub fn kind_of(&self, id: JobId) -> Option<Kind> {
+        Some(self.jobs.get(&id)?.work.as_ref()?.kind)
+    }
+
+    /// What the hosts of a job that runs were told to start.
+    pub fn start_of(&self, id: JobId) -> Option<Start> {
+        let entry = self.jobs.get(&id).filter(|entry| entry.is_resident())?;
+        let (user, parts) = (entry.view.user.clone(), entry.view.parts.clone());
+        Some(Start { job: id, user, work: entry.work.clone()?, parts })
     }
 
     /// All jobs, or those that are not over.

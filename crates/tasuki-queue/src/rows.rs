@@ -63,7 +63,9 @@ pub(crate) fn take_turns(queue: &mut Queue, now: u64) {
     for (id, entry) in &mut queue.jobs {
         let is_running = entry.is_resident() && entry.view.state == State::Running;
         if is_running {
-            entry.view.reason = words(&rows, *id, urgent);
+            let away = entry.left.iter().map(|host| &queue.hosts[*host]).find(|host| !host.is_up());
+            let away = away.map(|host| format!("goes on; the tasukid of {} is awaited", host.name));
+            entry.view.reason = away.or_else(|| words(&rows, *id, urgent));
         }
         match entry.frozen {
             Some(since) if is_running && !rows.paused.contains(id) => {

@@ -115,6 +115,7 @@ pub fn handle_time(queue: &mut Queue, now: u64) {
     if std::mem::replace(&mut queue.looked, now) == now {
         return;
     }
+    queue.give_up_hosts(now);
     let is_late = |entry: &&Entry| !entry.ending && entry.deadline().is_some_and(|end| end <= now);
     let late = queue.jobs.values().filter(is_late);
     let late: Vec<(JobId, u64)> =

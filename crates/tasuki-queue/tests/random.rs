@@ -15,6 +15,10 @@ struct Host {
     /// Ranks of each job that run.
     jobs: BTreeMap<u64, BTreeSet<u32>>,
     ending: BTreeSet<u64>,
+    /// Jobs that have ended here, and whose end is kept for another queue.
+    kept: BTreeSet<u64>,
+    /// What happened while the daemon was away: an end of a rank, or of all that a job had here.
+    untold: VecDeque<(u64, Option<(u32, Exit)>)>,
 }
 
 struct World {
@@ -52,7 +56,12 @@ impl World {
                         to.orders.push_back(order);
                     }
                 }
-                Action::Over(job) => assert!(self.over.insert(job), "job {job} ended twice"),
+                Action::Over(job) => {
+                    assert!(self.over.insert(job), "job {job} ended twice");
+                    for host in self.hosts.iter_mut().filter(|host| host.is_up) {
+                        host.orders.push_back(Order::Forget { job });
+                    }
+                }
                 Action::Save(_) | Action::Turns(_) | Action::Notify(..) => {}
             }
         }
@@ -80,6 +89,7 @@ impl World {
                 let own = start.parts.iter().find(|part| part.host == format!("n{at}")).expect("a part");
                 self.hosts[at].jobs.insert(start.job, own.ranks.iter().copied().collect());
             }
+            Order::Forget { job } => drop(self.hosts[at].kept.remove(&job)),
             Order::End { job } if self.hosts[at].jobs.contains_key(&job) => {
                 self.hosts[at].ending.insert(job);
             }
@@ -89,20 +99,52 @@ impl World {
 
     /// A rank ends, or a host that has no rank of a job any more says so.
     fn run(&mut self, at: usize, random: &mut Random) {
-        let Host { jobs, ending, .. } = &mut self.hosts[at];
+        let Host { jobs, ending, is_up, .. } = &mut self.hosts[at];
+        let is_up = *is_up;
         let Some((&job, ranks)) = jobs.iter_mut().next() else { return };
         let is_ending = ending.contains(&job);
         match ranks.pop_first() {
             Some(rank) => {
                 let failing = if is_ending { Exit::Signal(9) } else { Exit::Code(3) };
                 let exit = if is_ending || random.below(20) == 0 { failing } else { Exit::Code(0) };
-                self.queue.rank_ended(self.now, at, job, rank, exit);
+                self.tell(at, is_up, job, Some((rank, exit)));
             }
             None => {
                 self.hosts[at].jobs.remove(&job);
                 self.hosts[at].ending.remove(&job);
-                self.queue.left(self.now, at, job);
+                self.hosts[at].kept.insert(job);
+                self.tell(at, is_up, job, None);
             }
+        }
+    }
+
+    fn tell(&mut self, at: usize, is_up: bool, job: u64, end: Option<(u32, Exit)>) {
+        match end {
+            _ if !is_up => self.hosts[at].untold.push_back((job, end)),
+            Some((rank, exit)) => self.queue.rank_ended(self.now, at, job, rank, exit),
+            None => self.queue.left(self.now, at, job),
+        }
+    }
+
+    /// The daemon of a host is killed; its jobs go on.
+    fn leave(&mut self, at: usize) {
+        self.queue.host_away(self.now, at, "it closed the connection");
+        self.hosts[at].is_up = false;
+        self.hosts[at].orders.clear();
+    }
+
+    /// The daemon of a host is there, with all that its shepherds have kept.
+    fn come(&mut self, at: usize) {
+        let host = &mut self.hosts[at];
+        host.is_up = true;
+        let jobs: Vec<u64> = host.jobs.keys().chain(&host.kept).copied().collect();
+        self.queue.host_back(self.now, at, 9, &jobs);
+        for (job, end) in std::mem::take(&mut self.hosts[at].untold) {
+            self.tell(at, true, job, end);
+        }
+        // The end of a job is told until it may be forgotten.
+        for job in self.hosts[at].kept.clone() {
+            self.tell(at, true, job, None);
         }
     }
 
@@ -120,10 +162,8 @@ impl World {
         let job = 1 + random.below(30);
         match random.below(16) {
             0 if self.hosts[at].is_up && random.below(8) == 0 => self.lose(at),
-            0 | 1 if !self.hosts[at].is_up => {
-                self.hosts[at].is_up = true;
-                self.queue.host_up(self.now, at, 9);
-            }
+            1 if self.hosts[at].is_up && random.below(4) == 0 => self.leave(at),
+            0 | 1 if !self.hosts[at].is_up => self.come(at),
             2 => {
                 let client = Client { host: at, session: random.below(4) };
                 // One user may not have more jobs that wait.
@@ -147,8 +187,8 @@ impl World {
     fn settle(&mut self, random: &mut Random) {
         let root = User { name: "root".into(), is_root: true };
         for at in 0..self.hosts.len() {
-            if !std::mem::replace(&mut self.hosts[at].is_up, true) {
-                self.queue.host_up(self.now, at, 9);
+            if !self.hosts[at].is_up {
+                self.come(at);
             }
         }
         for view in self.queue.views(false) {
@@ -174,7 +214,9 @@ impl World {
             assert!(view.exit.is_some() && view.ended.is_some(), "{view:?}");
             assert_eq!(view.state == State::Done, view.exit == Some(0), "{view:?}");
         }
-        self.hosts.iter().for_each(|host| assert!(host.jobs.is_empty(), "something is left"));
+        self.hosts
+            .iter()
+            .for_each(|host| assert!(host.jobs.is_empty() && host.untold.is_empty(), "something is left"));
     }
 }
 

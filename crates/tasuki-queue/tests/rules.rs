@@ -1,7 +1,7 @@
 //! The rules of the queue, one by one.
 
 use tasuki_control::{Bytes, Exit, Kind, Order, Presence, Spread, State, Terms, User, Work};
-use tasuki_queue::{Action, Client, Queue, Refusal, Saved};
+use tasuki_queue::{Action, Client, PATIENCE, Queue, Refusal, Saved};
 
 fn user(name: &str) -> User {
     User { name: name.into(), is_root: name == "root" }
@@ -126,8 +126,9 @@ fn a_cancelled_job_is_over_when_nothing_of_it_is_left() {
     let job = submit(&mut queue, "anna", 2);
     drain(&mut queue);
     queue.cancel(3, &user("anna"), job).unwrap();
-    let ends: Vec<Action> = (0..2).map(|host| Action::Tell(host, Order::End { job })).collect();
-    assert_eq!(drain(&mut queue), ends);
+    // How it is going to end is written down before anybody ends it.
+    let ends = (0..2).map(|host| Action::Tell(host, Order::End { job }));
+    assert_eq!(drain(&mut queue), [Action::Save(job)].into_iter().chain(ends).collect::<Vec<_>>());
     assert_eq!(queue.cancel(3, &user("anna"), job), Err(Refusal::Ending(job)));
     queue.rank_ended(4, 0, job, 0, Exit::Signal(9));
     queue.left(4, 0, job);
@@ -209,12 +210,66 @@ fn what_was_written_down_goes_on() {
         let (view, work) = before.saved(job).unwrap();
         Saved { view: view.clone(), work: work.cloned() }
     });
-    let mut after = Queue::new([("n1".to_owned(), Some(1))]);
-    after.restore(9, saved);
-    assert_eq!([ran, waits].map(|job| state(&after, job)), [State::Failed, State::Waiting]);
-    after.host_up(10, 0, 1);
-    assert_eq!(state(&after, waits), State::Running);
+    let restored = || {
+        let mut after = Queue::new([("n1".to_owned(), Some(1))]);
+        after.restore(9, saved.clone());
+        assert_eq!([ran, waits].map(|job| state(&after, job)), [State::Running, State::Waiting]);
+        after
+    };
+    // The host comes back with the job, which goes on and keeps its slot.
+    let mut after = restored();
+    after.host_back(10, 0, 1, &[ran]);
+    assert_eq!([ran, waits].map(|job| state(&after, job)), [State::Running, State::Waiting]);
+    finish(&mut after, ran);
+    assert_eq!([ran, waits].map(|job| state(&after, job)), [State::Done, State::Running]);
     assert_eq!(submit(&mut after, "anna", 1), waits + 1, "numbers are not used again");
+    // It comes back without it.
+    let mut after = restored();
+    after.host_up(10, 0, 1);
+    assert_eq!([ran, waits].map(|job| state(&after, job)), [State::Failed, State::Running]);
+    assert!(reason(&after, ran).contains("came back without the job"), "{}", reason(&after, ran));
+    // It does not come back.
+    let mut after = restored();
+    after.handle_time(9 + PATIENCE - 1);
+    assert_eq!(state(&after, ran), State::Running);
+    after.handle_time(9 + PATIENCE);
+    assert_eq!(state(&after, ran), State::Failed);
+    assert_eq!(reason(&after, ran), "n1: its tasukid was away for 10m");
+}
+
+#[test]
+fn a_job_outlives_the_daemon_of_a_host() {
+    let mut queue = queue(2);
+    let (job, next) = (submit(&mut queue, "anna", 2), submit(&mut queue, "ben", 2));
+    queue.host_away(5, 1, "it closed the connection");
+    assert_eq!(state(&queue, job), State::Running);
+    assert_eq!(reason(&queue, job), "goes on; the tasukid of n2 is awaited");
+    queue.host_back(6, 1, 1, &[job]);
+    assert_eq!((state(&queue, job), reason(&queue, job)), (State::Running, String::new()));
+    // One that is cancelled meanwhile is over at once, and the host ends it before it takes another one.
+    queue.host_away(7, 1, "it closed the connection");
+    queue.cancel(8, &user("anna"), job).unwrap();
+    queue.left(8, 0, job);
+    assert_eq!([job, next].map(|job| state(&queue, job)), [State::Cancelled, State::Waiting]);
+    std::iter::from_fn(|| queue.poll_action()).for_each(drop);
+    queue.host_back(9, 1, 1, &[job]);
+    let told: Vec<Action> = std::iter::from_fn(|| queue.poll_action()).collect();
+    assert!(told.contains(&Action::Tell(1, Order::End { job })), "{told:?}");
+    assert!(told.contains(&Action::Tell(1, Order::Forget { job })), "{told:?}");
+    let why =
+        format!("waits for 2 slots, 1 are free: n2 ends job {job}, which went on while its daemon was away");
+    assert_eq!(reason(&queue, next), why);
+    queue.left(10, 1, job);
+    assert_eq!(state(&queue, next), State::Running);
+    // A job whose end was decided and written down ends so, whatever daemon comes next.
+    queue.broken(11, 0, next, "rank 0 called MPI_Abort", Some(7));
+    let (view, work) = queue.saved(next).unwrap();
+    let saved = Saved { view: view.clone(), work: work.cloned() };
+    let mut after = Queue::new(["n1", "n2"].map(|name| (name.to_owned(), Some(1))));
+    after.restore(12, [saved]);
+    let view = after.view(next).unwrap();
+    assert_eq!((view.state, view.exit), (State::Failed, Some(7)));
+    assert_eq!(reason(&after, next), "n1: rank 0 called MPI_Abort");
 }
 
 #[test]

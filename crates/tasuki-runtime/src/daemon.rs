@@ -9,6 +9,7 @@ use crate::{
     hub::{Happening, Hub, Line},
     present::Present,
     sessions::{Heard, SOCKET, Sessions},
+    shelter::{FOLDER, Shelter},
     turns::Tables,
     uplink::{Change, Uplink},
     worker::Worker,
@@ -25,8 +26,6 @@ use std::{
     ffi::OsString,
     os::{fd::AsFd, unix::net::UnixStream},
     path::Path,
-    thread,
-    time::{Duration, Instant},
 };
 use tasuki_control::{Hello, JobId, Reply, Report, SessionId, User};
 use tasuki_watch::Instance;
@@ -38,8 +37,6 @@ const TICK_MS: u16 = 100;
 /// Reports that may wait for the connection, bytes. Beyond it shepherds are not listened to, and ranks that
 /// write wait.
 const REPORTS_MAX: usize = 1 << 20;
-/// How long the ranks of this host may take to end with the daemon.
-const END: Duration = Duration::from_secs(3);
 
 /// Where the queue is.
 enum Place {
@@ -68,13 +65,11 @@ struct Daemon {
     /// What this host says of itself.
     present: Present,
     tables: Tables,
-    /// The connection to the queue was lost, and jobs of that time are not gone yet: nothing more is reported
-    /// about them.
-    is_clearing: bool,
 }
 
 /// Runs the daemon of this host, with the bundle and the jobs in `folder`, until SIGTERM or SIGINT. `ready`
-/// is called once commands are answered.
+/// is called once commands are answered. Jobs go on without it for a while, and the next daemon of the host
+/// takes them over.
 ///
 /// # Errors
 /// If there is no bundle, another daemon runs, or a socket or file cannot be used.
@@ -96,7 +91,6 @@ pub fn run(folder: &Path, version: &str, ready: impl FnOnce()) -> Result<(), Run
     let result = daemon.live(&stop);
     // Commands find no daemon from here on.
     let _ = std::fs::remove_file(SOCKET);
-    daemon.end(&stop);
     drop(instance);
     result
 }
@@ -104,6 +98,7 @@ pub fn run(folder: &Path, version: &str, ready: impl FnOnce()) -> Result<(), Run
 impl Daemon {
     fn open(bundle: &Bundle, folder: &Path, version: &str) -> Result<Self, RuntimeError> {
         let hello = Hello::of(version);
+        let shelter = Shelter::open(Path::new(FOLDER), version)?;
         let shepherd = ["/proc/self/exe", "shepherd"].map(OsString::from).to_vec();
         let place = match bundle.is_head() {
             true => {
@@ -114,14 +109,14 @@ impl Daemon {
         };
         let mut daemon = Self {
             sessions: Sessions::bind(Path::new(SOCKET), hello)?,
-            worker: Worker::new(&bundle.member().name, shepherd),
+            worker: Worker::new(&bundle.member().name, shelter, shepherd),
             place,
             present: Present::of(bundle),
             tables: Tables::default(),
-            is_clearing: false,
         };
         if let Place::Head(head, _) = &mut daemon.place {
-            head.report(bundle.own, daemon.present.report());
+            let jobs = daemon.worker.take_over();
+            head.report(bundle.own, daemon.present.report(jobs));
         }
         daemon.settle();
         Ok(daemon)
@@ -138,23 +133,6 @@ impl Daemon {
             }
             self.handle_time();
             self.settle();
-        }
-    }
-
-    /// Ends what runs on this host, and waits for that.
-    fn end(&mut self, stop: &UnixStream) {
-        let until = Instant::now() + END;
-        self.worker.end_all();
-        while !self.worker.is_idle() && Instant::now() < until {
-            let Ok(tokens) = self.wait(stop) else { return };
-            for token in tokens {
-                if let Token::Shepherd(job) = token {
-                    self.worker.pull(job);
-                }
-            }
-            while self.worker.poll_report().is_some() {}
-            // The descriptor of the signal stays readable, so that waiting ends at once.
-            thread::sleep(Duration::from_millis(2));
         }
     }
 
@@ -197,7 +175,7 @@ impl Daemon {
     fn has_room(&self) -> bool {
         match &self.place {
             Place::Head(..) => true,
-            Place::Member(uplink) => uplink.waiting() < REPORTS_MAX,
+            Place::Member(uplink) => uplink.waiting().is_some_and(|waiting| waiting < REPORTS_MAX),
         }
     }
 
@@ -216,8 +194,7 @@ impl Daemon {
             Token::Hub => self.hub(Hub::accept),
             Token::Line(line) => self.hub(|hub| hub.turn(line)),
             Token::Uplink => {
-                let present = self.present;
-                self.uplink(|uplink, out| uplink.turn(present, out));
+                self.uplink(Uplink::turn);
             }
             Token::Shepherd(job) => self.worker.pull(job),
         }
@@ -249,6 +226,7 @@ impl Daemon {
             match happening {
                 Happening::Report(host, report) => head.report(host, report),
                 Happening::Lost(host, presence) => head.host_lost(host, presence),
+                Happening::Away(host, why) => head.host_away(host, &why),
             }
         }
     }
@@ -260,10 +238,13 @@ impl Daemon {
         for change in changes {
             match change {
                 Change::Order(order) => self.obey(order),
+                Change::Joined => {
+                    let jobs = self.worker.take_over();
+                    self.report(self.present.report(jobs));
+                }
                 Change::Lost => {
-                    self.is_clearing = true;
                     self.tables.forget();
-                    self.worker.end_all();
+                    self.worker.let_go();
                     self.sessions.refuse_all("the connection to the queue was lost");
                 }
             }
@@ -274,11 +255,8 @@ impl Daemon {
     fn settle(&mut self) {
         loop {
             while let Some(report) = self.worker.poll_report() {
-                if !self.is_clearing {
-                    self.report(report);
-                }
+                self.report(report);
             }
-            self.is_clearing &= !self.worker.is_idle();
             self.hub(|_| {});
             let Place::Head(head, hub) = &mut self.place else { return };
             let Some((host, order)) = head.poll_order() else { return };

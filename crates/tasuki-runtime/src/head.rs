@@ -3,9 +3,10 @@
 
 mod follow;
 mod input;
+mod progress;
 mod tell;
 
-use crate::{Bundle, RuntimeError, journal::Journal, turns::now_is, worker};
+use crate::{Bundle, RuntimeError, journal::Journal, turns::now_is};
 use follow::Followers;
 use input::Inputs;
 use std::{
@@ -13,10 +14,10 @@ use std::{
     path::Path,
     time::{SystemTime, UNIX_EPOCH},
 };
-use tasuki_control::{Fence, JobId, Kind, Order, Presence, Reply, Report, Request, Start, Table, User};
+use tasuki_control::{JobId, Order, Presence, Reply, Report, Request, Table, User};
 use tasuki_notify::Notifiers;
-use tasuki_pmi::{FenceIn, Joint, Limits};
-use tasuki_queue::{Action, Client, HostIndex, Queue, Slicer};
+use tasuki_pmi::Joint;
+use tasuki_queue::{Action, Client, HostIndex, Queue, Rows, Slicer};
 use tasuki_sys::clock::monotonic_ns;
 
 /// Jobs that are over and kept, with their output.
@@ -30,6 +31,8 @@ pub(crate) struct Head {
     bundle: Bundle,
     queue: Queue,
     slicer: Slicer,
+    /// The table of slices that hosts were told last.
+    table: Table,
     journal: Journal,
     /// The fences of jobs that run and whose ranks meet at such.
     joints: BTreeMap<JobId, Joint>,
@@ -46,10 +49,12 @@ impl Head {
         let mut queue = Queue::new(bundle.hosts.iter().map(|host| (host.name.clone(), host.slots)))
             .with_limits(bundle.limits);
         queue.restore(now(), journal.load());
+        let mut slicer = Slicer::new(journal.slice().unwrap_or(SLICE));
         let mut head = Self {
             bundle: bundle.clone(),
             queue,
-            slicer: Slicer::new(journal.slice().unwrap_or(SLICE)),
+            table: slicer.change(monotonic_ns(), Rows::default()),
+            slicer,
             journal,
             joints: BTreeMap::new(),
             followers: Followers::default(),
@@ -57,6 +62,7 @@ impl Head {
             notifiers: Notifiers::default(),
             out: VecDeque::new(),
         };
+        head.resume();
         head.act();
         Ok(head)
     }
@@ -73,7 +79,7 @@ impl Head {
         self.act();
     }
 
-    /// A host is gone, or of another version.
+    /// A host has fallen silent, or is of another version.
     pub fn host_lost(&mut self, host: HostIndex, presence: Presence) {
         self.followers.host_gone(host);
         self.inputs.host_gone(host);
@@ -81,13 +87,21 @@ impl Head {
         self.act();
     }
 
+    /// A host's daemon is gone; its jobs may go on.
+    pub fn host_away(&mut self, host: HostIndex, why: &str) {
+        self.followers.host_gone(host);
+        self.inputs.host_gone(host);
+        self.queue.host_away(now(), host, why);
+        self.act();
+    }
+
     /// A host reports something.
     pub fn report(&mut self, host: HostIndex, report: Report) {
         match report {
             Report::Beat => {}
-            Report::Present { cores, memory } => {
+            Report::Present { cores, memory, jobs } => {
                 self.queue.host_memory(host, memory);
-                self.queue.host_up(now(), host, cores);
+                self.host_back(host, cores, &jobs);
             }
             Report::Clock { asked } => self.out.push_back((host, now_is(asked))),
             Report::Turns(kept) => self.queue.kept(host, &kept),
@@ -106,54 +120,6 @@ impl Head {
             about_a_job => self.progress(host, about_a_job),
         }
         self.act();
-    }
-
-    /// A host speaks of a job, which it may if it has ranks of it.
-    fn progress(&mut self, host: HostIndex, report: Report) {
-        match report {
-            Report::Fence { job, fence } => self.fence(host, job, fence),
-            Report::Absent { job, rank } if self.queue.takes_part(host, job) => {
-                let stuck = self.joints.get_mut(&job).and_then(|joint| joint.gone(rank).err());
-                if let Some(error) = stuck {
-                    self.queue.broken(now(), host, job, &error.to_string(), None);
-                }
-            }
-            Report::Output { job, records } if self.queue.takes_part(host, job) => {
-                if let Err(error) = self.followers.append(job, &self.journal.of(job), &records) {
-                    let why = format!("its output cannot be written on {}: {error}", self.bundle.head().name);
-                    self.queue.fail(now(), job, why);
-                }
-                self.feed_followers(job);
-            }
-            Report::InputTaken { job, bytes } if self.queue.takes_part(host, job) => {
-                self.inputs.taken(job, bytes);
-                self.feed_rank(job);
-            }
-            Report::InputClosed { job } if self.queue.takes_part(host, job) => {
-                self.inputs.closed(job);
-                self.feed_rank(job);
-            }
-            Report::Exited { job, rank, exit } => self.queue.rank_ended(now(), host, job, rank, exit),
-            Report::Broken { job, why, code } => self.queue.broken(now(), host, job, &why, code),
-            Report::Left { job } => self.queue.left(now(), host, job),
-            _ => {}
-        }
-    }
-
-    fn fence(&mut self, host: HostIndex, job: JobId, fence: Fence) {
-        let Some(part) = self.queue.part_of(host, job) else { return };
-        let Some(joint) = self.joints.get_mut(&job) else { return };
-        let Fence { group, puts } = fence;
-        match joint.join(FenceIn { host: part as u32, group, puts }) {
-            Ok(None) => {}
-            Ok(Some(out)) => {
-                let fence = Fence { group: out.group, puts: out.puts };
-                for host in self.queue.hosts_of(job) {
-                    self.out.push_back((host, Order::Fenced { job, fence: fence.clone() }));
-                }
-            }
-            Err(error) => self.queue.broken(now(), host, job, &error.to_string(), None),
-        }
     }
 
     fn request(&mut self, client: Client, user: &User, request: Request) -> Option<Reply> {
@@ -214,6 +180,7 @@ impl Head {
 
     /// Tells all hosts of a table of slices.
     fn spread(&mut self, table: &Table) {
+        self.table = table.clone();
         let tell = |host| (host, Order::Table(Box::new(table.clone())));
         self.out.extend((0..self.bundle.hosts.len()).map(tell));
     }
@@ -273,17 +240,6 @@ impl Head {
         };
         self.out.push_back((host, order));
         begun.into_iter().for_each(|job| self.feed_rank(job));
-    }
-
-    /// Prepares the fences of a job that begins, once for all its hosts.
-    fn join(&mut self, start: &Start) {
-        if start.work.kind == Kind::Plain || self.joints.contains_key(&start.job) {
-            return;
-        }
-        match Joint::new(&worker::shape(start), Limits::default()) {
-            Ok(joint) => drop(self.joints.insert(start.job, joint)),
-            Err(error) => self.queue.fail(now(), start.job, error.to_string()),
-        }
     }
 }
 

@@ -22,8 +22,10 @@ const STRANGERS_MAX: usize = 64;
 pub(crate) enum Happening {
     /// A host reports something.
     Report(HostIndex, Report),
-    /// A host is not connected any more, or is of another version.
+    /// A host has fallen silent, or is of another version.
     Lost(HostIndex, Presence),
+    /// The connection to a host has ended, as it does with its daemon.
+    Away(HostIndex, Why),
 }
 
 /// A connection: of a host, or of one that has not proved yet who it is.
@@ -134,8 +136,7 @@ impl Hub {
 
     fn lose(&mut self, host: HostIndex, why: &str) {
         self.hosts.remove(&host);
-        let presence = Presence::Lost(format!("its tasukid is not connected any more: {why}"));
-        self.happened.push(Happening::Lost(host, presence));
+        self.happened.push(Happening::Away(host, absent(why)));
     }
 
     /// Takes what a connection says that has not proved yet who it is. One that does not prove to be a host
@@ -154,8 +155,7 @@ impl Hub {
                     return;
                 }
                 if self.hosts.remove(&host).is_some() {
-                    let presence = Presence::Lost("its tasukid began anew".into());
-                    self.happened.push(Happening::Lost(host, presence));
+                    self.happened.push(Happening::Away(host, "its tasukid began anew".into()));
                 }
                 self.hosts.insert(host, wire);
                 self.hear(host);
@@ -170,11 +170,18 @@ impl Hub {
         let silent: Vec<HostIndex> =
             self.hosts.iter().filter(|(_, wire)| wire.is_silent(now)).map(|(host, _)| *host).collect();
         let silence = format!("no answer for {} s", crate::wire::SILENCE.as_secs());
-        silent.into_iter().for_each(|host| self.lose(host, &silence));
+        for host in silent {
+            self.hosts.remove(&host);
+            self.happened.push(Happening::Lost(host, Presence::Lost(absent(&silence))));
+        }
         let quiet: Vec<HostIndex> =
             self.hosts.iter().filter(|(_, wire)| wire.should_beat(now)).map(|(host, _)| *host).collect();
         quiet.into_iter().for_each(|host| self.send(host, &Order::Beat));
     }
+}
+
+fn absent(why: &str) -> String {
+    format!("its tasukid is not connected any more: {why}")
 }
 
 /// The host at the other end of a connection and its first words, once it has proved who it is.

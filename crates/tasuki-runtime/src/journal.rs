@@ -1,7 +1,7 @@
 //! What is known of jobs, on disk, so that it outlives the daemon: `jobs/NUMBER/` with `job.json`, with
 //! `work` as long as the job is not over, and with the log of its output.
 
-use crate::RuntimeError;
+use crate::{RuntimeError, log::TOLD};
 use std::{
     fs::{self, File},
     io,
@@ -10,11 +10,14 @@ use std::{
 };
 use tasuki_control::{JobId, JobView, Work};
 use tasuki_host::replace_file;
+use tasuki_pmi::Results;
 use tasuki_queue::Saved;
 
 /// Mode of the files: a job's environment is its user's, and root's.
 const MODE: u32 = 0o600;
 
+/// The file with what has come of a job's fences.
+const FENCES: &str = "fences";
 /// The file with the length of a slice.
 const SLICE: &str = "slice";
 
@@ -67,7 +70,11 @@ impl Journal {
                 let bytes = postcard::to_extend(work, Vec::new()).map_err(io::Error::other)?;
                 replace_file(&work_file, &bytes, MODE)?;
             }
-            None if work_file.exists() => fs::remove_file(&work_file)?,
+            None if work_file.exists() => {
+                fs::remove_file(&work_file)?;
+                // What a job that is over needs no more.
+                [FENCES, TOLD].iter().for_each(|file| drop(fs::remove_file(folder.join(file))));
+            }
             _ => {}
         }
         replace_file(&folder.join("job.json"), &serde_json::to_vec_pretty(view)?, MODE)?;
@@ -75,6 +82,20 @@ impl Journal {
             File::open(&self.folder)?.sync_all()?;
         }
         Ok(())
+    }
+
+    /// Writes down what has come of a job's fences. The disk has it when this returns.
+    pub fn save_fences(&self, job: JobId, results: &Results) -> io::Result<()> {
+        let bytes = postcard::to_extend(results, Vec::new()).map_err(io::Error::other)?;
+        replace_file(&self.of(job).join(FENCES), &bytes, MODE).map_err(io::Error::other)
+    }
+
+    /// What has come of a job's fences.
+    pub fn fences(&self, job: JobId) -> io::Result<Results> {
+        match fs::read(self.of(job).join(FENCES)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Results::default()),
+            read => postcard::from_bytes(&read?).map_err(io::Error::other),
+        }
     }
 
     /// Removes what is known of a job.

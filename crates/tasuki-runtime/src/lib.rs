@@ -21,6 +21,7 @@ mod meeting;
 mod note;
 mod present;
 mod sessions;
+mod shelter;
 mod start;
 mod turns;
 mod uplink;

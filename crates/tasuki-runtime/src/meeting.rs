@@ -55,9 +55,13 @@ impl Meeting {
             let lines: Vec<_> = self.hub.lines().map(|(line, ..)| line).collect();
             lines.into_iter().for_each(|line| self.hub.turn(line));
             self.heard.extend(self.hub.happenings());
-            self.uplink.handle_time(Instant::now(), true, &mut self.orders);
+            self.uplink.handle_time(Instant::now(), &mut self.orders);
             if self.uplink.socket().is_some() {
-                self.uplink.turn(Present { cores: 5, memory: 7 }, &mut self.orders);
+                self.uplink.turn(&mut self.orders);
+            }
+            if self.orders.iter().any(|change| matches!(change, Change::Joined)) {
+                self.orders.retain(|change| !matches!(change, Change::Joined));
+                self.uplink.send(&Present { cores: 5, memory: 7 }.report(vec![3]));
             }
             if holds(self) {
                 return true;
@@ -76,8 +80,9 @@ const SHORT: Duration = Duration::from_millis(900);
 fn a_host_of_the_cluster_is_known_by_its_key() {
     let all = bundles();
     let mut meeting = Meeting::of(&all[0], &all[1], ["1", "1"]);
-    let present =
-        |heard: &Happening| matches!(heard, Happening::Report(1, Report::Present { cores: 5, memory: 7 }));
+    let present = |heard: &Happening| {
+        matches!(heard, Happening::Report(1, Report::Present { cores: 5, memory: 7, .. }))
+    };
     assert!(meeting.until(LONG, |meeting| meeting.heard.iter().any(present)));
     assert_eq!(meeting.uplink.absence(), None);
     // A message of many records of TLS arrives whole.

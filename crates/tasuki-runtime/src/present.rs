@@ -2,7 +2,7 @@
 
 use crate::Bundle;
 use std::thread;
-use tasuki_control::Report;
+use tasuki_control::{JobId, Report};
 
 /// What a host says of itself.
 #[derive(Clone, Copy)]
@@ -23,8 +23,9 @@ impl Present {
         }
     }
 
-    pub fn report(self) -> Report {
-        Report::Present { cores: self.cores, memory: self.memory }
+    /// `jobs`: those that were taken over.
+    pub fn report(self, jobs: Vec<JobId>) -> Report {
+        Report::Present { cores: self.cores, memory: self.memory, jobs }
     }
 }
 

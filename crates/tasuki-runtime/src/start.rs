@@ -1,6 +1,6 @@
 //! Starting and ending daemons: of this host, and of all hosts of a fleet, which get their keys then.
 
-use crate::{Bundle, DaemonNote, RuntimeError};
+use crate::{Bundle, DaemonNote, RuntimeError, shelter};
 use std::{
     fs,
     io::ErrorKind,
@@ -19,16 +19,17 @@ const MEETING: Duration = Duration::from_secs(10);
 /// How long to wait between two looks at whether they have.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Gives this host a bundle, and starts its daemon anew, with its jobs in `folder`.
+/// Gives this host a bundle, and starts its daemon anew, with its jobs in `folder`. Those that run here end.
 ///
 /// # Errors
 /// If the folder cannot be written to, or the daemon does not start.
 pub fn start_local(bundle: &Bundle, folder: &Path) -> Result<(), RuntimeError> {
+    end_all()?;
     bundle.store(folder)?;
     start_again(folder)
 }
 
-/// Starts the daemon of this host anew, with the keys and jobs that are in `folder`.
+/// Starts the daemon of this host anew, with the keys and jobs that are in `folder`. Those that run go on.
 ///
 /// # Errors
 /// If there are no keys, or the daemon does not start.
@@ -40,7 +41,8 @@ pub fn start_again(folder: &Path) -> Result<(), RuntimeError> {
     Ok(daemon::start(RUNTIME_UNIT, &argv, Stdio::null())?)
 }
 
-/// Ends the daemon of this host, and with it what its jobs have here. Returns false if none ran.
+/// Ends the daemon of this host. Jobs go on for a while, and the next daemon takes them over. Returns false
+/// if none ran.
 ///
 /// # Errors
 /// If it does not end.
@@ -49,12 +51,19 @@ pub fn end_local() -> Result<bool, RuntimeError> {
     Ok(tasuki_watch::end::<DaemonNote>()?)
 }
 
-/// Ends the daemon of this host and removes its folder: keys, jobs and their output.
+/// Ends the daemon of this host, and what jobs have here.
+fn end_all() -> Result<(), RuntimeError> {
+    end_local()?;
+    shelter::end_jobs(Path::new(shelter::FOLDER));
+    Ok(())
+}
+
+/// Ends the daemon of this host and what jobs have here, and removes its folder: keys, jobs and their output.
 ///
 /// # Errors
 /// If it does not end, or the folder cannot be removed.
 pub fn remove_local(folder: &Path) -> Result<(), RuntimeError> {
-    end_local()?;
+    end_all()?;
     match fs::remove_dir_all(folder) {
         Err(source) if source.kind() != ErrorKind::NotFound => {
             Err(RuntimeError::File { doing: "remove", path: folder.into(), source })

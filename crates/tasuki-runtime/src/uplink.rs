@@ -2,7 +2,6 @@
 
 use crate::{
     Bundle, RuntimeError, keys,
-    present::Present,
     wire::{SILENCE, Why, Wire},
 };
 use rustls::{ClientConfig, ClientConnection, pki_types::ServerName};
@@ -50,7 +49,9 @@ pub(crate) struct Uplink {
 pub(crate) enum Change {
     /// An order came.
     Order(Order),
-    /// The connection is lost: what this host does for jobs is of no use any more.
+    /// The other end has proved who it is, and is to hear what this host is.
+    Joined,
+    /// The connection is lost.
     Lost,
 }
 
@@ -87,11 +88,11 @@ impl Uplink {
         }
     }
 
-    /// Bytes that wait to be sent.
-    pub fn waiting(&self) -> usize {
+    /// Bytes that wait to be sent; `None`: there is no connection.
+    pub fn waiting(&self) -> Option<usize> {
         match &self.state {
-            State::Joined(wire) => wire.waiting(),
-            _ => 0,
+            State::Joined(wire) => Some(wire.waiting()),
+            _ => None,
         }
     }
 
@@ -102,10 +103,10 @@ impl Uplink {
         }
     }
 
-    /// Tries to connect, if it is time and nothing of earlier jobs is left on this host; finds a silent end.
-    pub fn handle_time(&mut self, now: Instant, is_idle: bool, out: &mut Vec<Change>) {
+    /// Tries to connect, if it is time; finds a silent end.
+    pub fn handle_time(&mut self, now: Instant, out: &mut Vec<Change>) {
         match &mut self.state {
-            State::Apart(next) if now >= *next && is_idle => self.connect(now),
+            State::Apart(next) if now >= *next => self.connect(now),
             State::Connecting(_, since) if now.duration_since(*since) > CONNECT => {
                 self.part(now, PAUSE, format!("{} does not answer", self.address), out);
             }
@@ -134,8 +135,8 @@ impl Uplink {
         }
     }
 
-    /// The socket is ready. `present`: what this host says of itself once it is known.
-    pub(crate) fn turn(&mut self, present: Present, out: &mut Vec<Change>) {
+    /// The socket is ready.
+    pub(crate) fn turn(&mut self, out: &mut Vec<Change>) {
         let now = Instant::now();
         if let State::Connecting(socket, _) = &self.state {
             let wire = match socket.take_error() {
@@ -147,7 +148,7 @@ impl Uplink {
                 Err(why) => return self.part(now, PAUSE, format!("{}: {why}", self.address), out),
             }
         }
-        match self.advance(present, out) {
+        match self.advance(out) {
             Ok(None) => {}
             Ok(Some(version)) => {
                 let why = format!("it runs tasuki {version}, and this host {}", self.own.version);
@@ -168,7 +169,7 @@ impl Uplink {
     }
 
     /// Takes what has come. Returns the other end's version if it is another one.
-    fn advance(&mut self, present: Present, out: &mut Vec<Change>) -> Result<Option<String>, Why> {
+    fn advance(&mut self, out: &mut Vec<Change>) -> Result<Option<String>, Why> {
         let (State::Greeting(wire) | State::Joined(wire)) = &mut self.state else { return Ok(None) };
         wire.push()?;
         // Whatever ended the connection, the other end is told why; the first reason counts.
@@ -180,12 +181,12 @@ impl Uplink {
                 Some(hello) if !hello.is_same(&self.own) => return Ok(Some(hello.version.clone())),
                 Some(_) => {}
             }
-            let State::Greeting(mut wire) = std::mem::replace(&mut self.state, State::Apart(Instant::now()))
+            let State::Greeting(wire) = std::mem::replace(&mut self.state, State::Apart(Instant::now()))
             else {
                 return Ok(None);
             };
-            wire.send(&present.report())?;
             self.state = State::Joined(wire);
+            out.push(Change::Joined);
         }
         let State::Joined(wire) = &mut self.state else { return Ok(None) };
         wire.push()?;

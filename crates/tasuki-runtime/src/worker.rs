@@ -4,20 +4,25 @@
 mod openmpi;
 mod plain;
 mod spec;
+mod told;
 
 pub(crate) use spec::shape;
 
-use crate::turns::Tables;
-use spec::{name, spec};
+use crate::{
+    shelter::{Shelter, name},
+    turns::Tables,
+};
+use spec::spec;
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     ffi::OsString,
     os::fd::{AsFd, BorrowedFd},
     time::{Duration, Instant},
 };
-use tasuki_control::{Bytes, Exit, Fence, JobId, Order, Punctuality, Record, Report, Start, Stream};
+use tasuki_control::{Fence, JobId, Order, Report, Start};
 use tasuki_pmi::FenceOut;
-use tasuki_shepherd::{Command, End, Event, Kept, Residence, Shepherd};
+use tasuki_queue::PATIENCE;
+use tasuki_shepherd::{Command, OwnerEnd, Residence, Shepherd};
 
 /// How long ranks may take to end after SIGTERM, before they are killed.
 const GRACE_MS: u64 = 2000;
@@ -38,11 +43,34 @@ struct Running {
     /// The ranks that each process stands for, by its number: where an Open MPI starts its ranks itself,
     /// those of the whole host. A process that is not here is a rank.
     proxies: BTreeMap<u32, Vec<u32>>,
+    /// What the queue has written down, by the numbers of the shepherd's events.
+    taken: u64,
+    /// No process of the job is left here.
+    is_over: bool,
+    /// The queue wants to hear nothing of the job any more.
+    is_forgotten: bool,
+}
+
+impl Running {
+    fn new(shepherd: Shepherd, proxies: BTreeMap<u32, Vec<u32>>) -> Self {
+        Self {
+            shepherd,
+            residence: None,
+            lost: BTreeMap::new(),
+            ended: BTreeSet::new(),
+            proxies,
+            taken: 0,
+            is_over: false,
+            is_forgotten: false,
+        }
+    }
 }
 
 /// The jobs of this host.
 pub(crate) struct Worker {
     host: String,
+    /// Where shepherds wait for another daemon.
+    shelter: Shelter,
     /// The command that runs a shepherd.
     shepherd: Vec<OsString>,
     jobs: BTreeMap<JobId, Running>,
@@ -51,8 +79,24 @@ pub(crate) struct Worker {
 
 impl Worker {
     /// No jobs yet. `shepherd`: the command that runs a shepherd.
-    pub fn new(host: &str, shepherd: Vec<OsString>) -> Self {
-        Self { host: host.into(), shepherd, jobs: BTreeMap::new(), out: VecDeque::new() }
+    pub fn new(host: &str, shelter: Shelter, shepherd: Vec<OsString>) -> Self {
+        Self { host: host.into(), shelter, shepherd, jobs: BTreeMap::new(), out: VecDeque::new() }
+    }
+
+    /// Takes over what another daemon, or an earlier connection to the queue, has left on this host. Returns
+    /// the jobs; their shepherds tell again what was not taken.
+    pub fn take_over(&mut self) -> Vec<JobId> {
+        self.let_go();
+        for (job, shepherd, memo) in self.shelter.take_over() {
+            self.jobs.insert(job, Running::new(shepherd, memo.proxies));
+        }
+        self.jobs.keys().copied().collect()
+    }
+
+    /// Leaves all jobs to their shepherds. What they told and was not reported they will tell again.
+    pub fn let_go(&mut self) {
+        self.jobs.clear();
+        self.out.clear();
     }
 
     /// What is to be reported next.
@@ -60,35 +104,25 @@ impl Worker {
         self.out.pop_front()
     }
 
-    /// Whether nothing of any job is left.
-    pub fn is_idle(&self) -> bool {
-        self.jobs.is_empty()
-    }
-
     /// The descriptors of all shepherds.
     pub fn shepherds(&self) -> impl Iterator<Item = (JobId, BorrowedFd<'_>)> {
         self.jobs.iter().map(|(job, running)| (*job, running.shepherd.as_fd()))
-    }
-
-    /// Ends everything at once.
-    pub fn end_all(&mut self) {
-        for running in self.jobs.values() {
-            send(running, &Command::End { grace_ms: 0 });
-        }
     }
 
     /// Does what the daemon that keeps the queue says.
     pub fn obey(&mut self, order: Order) {
         match order {
             Order::Start(start) => self.start(&start),
-            Order::Fenced { job, fence: Fence { group, puts } } => {
-                self.tell(job, &Command::Fenced(FenceOut { group, puts }));
+            Order::Fenced { job, fence: Fence { group, number, puts } } => {
+                self.tell(job, &Command::Fenced(FenceOut { group, number, puts }));
             }
             Order::Input { job, bytes } if bytes.is_empty() => self.tell(job, &Command::InputEnd),
             Order::Input { job, bytes } => self.tell(job, &Command::Input(bytes.into_vec())),
             Order::Freeze { job } => self.tell(job, &Command::Freeze),
             Order::Thaw { job } => self.tell(job, &Command::Thaw),
             Order::End { job } => self.tell(job, &Command::End { grace_ms: GRACE_MS }),
+            Order::Taken { job, number } => self.taken(job, number),
+            Order::Forget { job } => self.forget(job),
             Order::Beat | Order::Answer { .. } | Order::Table(_) | Order::Clock { .. } => {}
         }
     }
@@ -108,27 +142,48 @@ impl Worker {
 
     fn start(&mut self, start: &Start) {
         let job = start.job;
-        let shepherd = spec(start, &self.host).and_then(|spec| {
+        let proxies = openmpi::proxies(start, &self.host);
+        let shepherd = spec(start, &self.host).and_then(|mut spec| {
+            let socket = self.shelter.socket(job);
+            spec.owner = OwnerEnd::Survive { socket, patience_ms: PATIENCE * 1000 };
+            let noted = self.shelter.note(job, &proxies);
+            noted.map_err(|error| format!("it cannot be written down for the next tasukid: {error}"))?;
             let started = Shepherd::start(&self.shepherd, &spec);
             started.map_err(|error| format!("its shepherd does not start: {error}"))
         });
         match shepherd {
             Ok(shepherd) => {
-                let running = Running {
-                    shepherd,
-                    residence: None,
-                    lost: BTreeMap::new(),
-                    ended: BTreeSet::new(),
-                    proxies: openmpi::proxies(start, &self.host),
-                };
+                let running = Running::new(shepherd, proxies);
                 if !start.work.attended {
                     send(&running, &Command::InputEnd);
                 }
                 self.jobs.insert(job, running);
             }
             Err(why) => {
+                self.shelter.forget(job);
                 self.out.extend([Report::Broken { job, why, code: None }, Report::Left { job }]);
             }
+        }
+    }
+
+    /// The queue has written down what was reported of a job up to a number. What may still become the reason
+    /// for the job's end stays with the shepherd.
+    fn taken(&mut self, job: JobId, number: u64) {
+        let Some(running) = self.jobs.get_mut(&job) else { return };
+        running.taken = number;
+        if running.lost.is_empty() {
+            send(running, &Command::Taken(number));
+        }
+    }
+
+    /// The queue wants to hear nothing of a job any more: its shepherd may go once it has ended.
+    fn forget(&mut self, job: JobId) {
+        let Some(running) = self.jobs.get_mut(&job) else { return };
+        running.is_forgotten = true;
+        if running.is_over {
+            send(running, &Command::Taken(u64::MAX));
+            self.jobs.remove(&job);
+            self.shelter.forget(job);
         }
     }
 
@@ -146,6 +201,7 @@ impl Worker {
 
     fn shepherd_gone(&mut self, job: JobId, why: &str) {
         let Some(running) = self.jobs.remove(&job) else { return };
+        self.shelter.forget(job);
         let mut why = format!("its shepherd ended: {why}");
         if let Some(residence) = &running.residence
             && let Err(error) = tasuki_shepherd::sweep(&name(job), residence)
@@ -155,77 +211,15 @@ impl Worker {
         self.out.extend([Report::Broken { job, why, code: None }, Report::Left { job }]);
     }
 
-    fn handle(&mut self, job: JobId, event: Event) {
-        let Some(running) = self.jobs.get_mut(&job) else { return };
-        let broken = |why: String, code| Report::Broken { job, why, code };
-        match event {
-            Event::Started(state) => running.residence = Some(state.residence),
-            Event::NotStarted { why, .. } => self.out.push_back(broken(why, None)),
-            Event::Output { rank, stream, bytes, .. } => self.output(job, rank, stream, bytes),
-            Event::InputTaken(bytes) => self.out.push_back(Report::InputTaken { job, bytes }),
-            Event::InputClosed => self.out.push_back(Report::InputClosed { job }),
-            Event::Fence(fence) => {
-                let fence = Fence { group: fence.group, puts: fence.puts };
-                self.out.push_back(Report::Fence { job, fence });
-            }
-            Event::Abort { rank, code, message } => {
-                self.out.push_back(broken(format!("rank {rank} called MPI_Abort: {message}"), Some(code)));
-            }
-            Event::Gone { rank } => self.out.push_back(Report::Absent { job, rank }),
-            Event::Stuck { rank, awaits } => {
-                let why = format!("rank {rank} waits for rank {awaits}, which has ended or has left its MPI");
-                self.out.push_back(broken(why, None));
-            }
-            Event::Lost { rank } if !running.ended.contains(&rank) => {
-                running.lost.insert(rank, Instant::now());
-            }
-            Event::Lost { rank } => self.out.push_back(broken(without_finalize(rank), None)),
-            Event::Refused { rank, why } => self.out.push_back(broken(format!("rank {rank}: {why}"), None)),
-            Event::RankEnded { rank, end } => self.rank_ended(job, rank, end),
-            Event::Failed { what } => self.out.push_back(broken(what, None)),
-            Event::Ended { .. } => {
-                self.jobs.remove(&job);
-                self.out.push_back(Report::Left { job });
-            }
-            Event::Kept(Kept { switches, late, missed, worst }) => {
-                self.out.push_back(Report::Turns(Punctuality { switches, late, missed, worst_ns: worst }));
-            }
-            Event::Frozen { .. } | Event::Thawed { .. } | Event::State(_) => {}
-        }
-    }
-
-    fn rank_ended(&mut self, job: JobId, rank: u32, end: End) {
-        let Some(running) = self.jobs.get_mut(&job) else { return };
-        running.ended.insert(rank);
-        let exit = match end {
-            End::Exit(code) => Exit::Code(code),
-            End::Signal(signal) => Exit::Signal(signal),
-        };
-        if running.lost.remove(&rank).is_some() && exit == Exit::Code(0) {
-            self.out.push_back(Report::Broken { job, why: without_finalize(rank), code: None });
-        }
-        let ranks = running.proxies.get(&rank).cloned().unwrap_or_else(|| vec![rank]);
-        self.out.extend(ranks.into_iter().map(|rank| Report::Exited { job, rank, exit }));
-    }
-
-    fn output(&mut self, job: JobId, rank: u32, stream: tasuki_shepherd::Stream, bytes: Vec<u8>) {
-        let stream = match stream {
-            tasuki_shepherd::Stream::Out => Stream::Out,
-            tasuki_shepherd::Stream::Err => Stream::Error,
-        };
-        let record = Record { rank, stream, bytes: Bytes::from(bytes) };
-        match self.out.back_mut() {
-            Some(Report::Output { job: last, records }) if *last == job => records.push(record),
-            _ => self.out.push_back(Report::Output { job, records: vec![record] }),
-        }
-    }
-
     /// Says of ranks that have left their MPI and do not end why their job ends.
     pub fn handle_time(&mut self, now: Instant) {
         for (job, running) in &mut self.jobs {
             let late: Vec<u32> =
                 running.lost.extract_if(.., |_, since| now - *since > LOST).map(|(r, _)| r).collect();
             let report = |rank| Report::Broken { job: *job, why: without_finalize(rank), code: None };
+            if !late.is_empty() && running.lost.is_empty() {
+                send(running, &Command::Taken(running.taken));
+            }
             self.out.extend(late.into_iter().map(report));
         }
     }

@@ -84,6 +84,7 @@ impl Flock {
             residence: self.herd.residence().clone(),
             ranks: self.ranks.iter().map(|rank| rank.state).collect(),
             frozen: self.herd.is_frozen(),
+            taken: self.peer.taken(),
         }
     }
 
@@ -212,6 +213,7 @@ impl Flock {
             Command::Thaw => self.thaw(),
             Command::Turns(turns) => self.take_turns(turns),
             Command::Query => self.peer.tell(Event::State(self.state())),
+            Command::Taken(number) => self.peer.take(number),
             Command::End { .. } => {}
         }
     }

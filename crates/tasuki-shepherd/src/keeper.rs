@@ -38,6 +38,10 @@ enum Phase {
 pub struct Keeper {
     owner: OwnerEnd,
     door: Option<Door>,
+    /// No other owner is let in: the job has waited for one long enough, or a signal has ended it.
+    deaf: bool,
+    /// When the job ends if no owner has come until then.
+    until: Option<Instant>,
     signals: SignalFd,
     flock: Flock,
     phase: Phase,
@@ -52,12 +56,29 @@ impl Keeper {
     /// If the shepherd itself cannot work. What keeps a rank from starting is told to the owner instead.
     pub fn new(job: &JobSpec, peer: Peer, signals: SignalFd) -> io::Result<Self> {
         let door = match &job.owner {
-            OwnerEnd::Survive { socket } => Some(Door::open(socket.clone())?),
+            OwnerEnd::Survive { socket, .. } => Some(Door::open(socket.clone())?),
             OwnerEnd::Kill => None,
         };
         let mut flock = Flock::new(job, peer)?;
+        if let Some(door) = &door {
+            door.note(flock.herd.residence())?;
+            if flock.peer.is_left() {
+                // The next owner may have looked for this job already, and counts it as ended.
+                flock.herd.remove()?;
+                return Err(io::Error::other("the owner went away before the job began"));
+            }
+        }
         let phase = if flock.start_all(job) { Phase::Running } else { Phase::Killing };
-        Ok(Self { owner: job.owner.clone(), door, signals, flock, phase, swept: BTreeSet::new() })
+        Ok(Self {
+            owner: job.owner.clone(),
+            door,
+            deaf: false,
+            until: None,
+            signals,
+            flock,
+            phase,
+            swept: BTreeSet::new(),
+        })
     }
 
     /// Watches until the end was told, or nobody will ever be there to be told.
@@ -70,7 +91,7 @@ impl Keeper {
         loop {
             self.advance();
             self.flock.peer.flush();
-            if self.phase == Phase::Ended && (self.flock.peer.is_idle() || self.is_forsaken()) {
+            if self.phase == Phase::Ended && (self.flock.peer.is_done() || self.is_forsaken()) {
                 return Ok(());
             }
             for token in self.wait()? {
@@ -92,7 +113,7 @@ impl Keeper {
             Phase::Killing => Some(Instant::now() + ROUND),
             Phase::Running | Phase::Ended => None,
         };
-        waits.wait(deadlines.chain(of_phase).min())
+        waits.wait(deadlines.chain(of_phase).chain(self.until).min())
     }
 
     fn handle(&mut self, token: Token) {
@@ -100,15 +121,20 @@ impl Keeper {
             Token::Signals => self.take_signals(),
             Token::Owner => match self.flock.peer.hear() {
                 Heard::Commands(commands) => commands.into_iter().for_each(|command| self.obey(command)),
-                Heard::Gone if self.owner == OwnerEnd::Kill => self.kill(),
-                Heard::Gone => {}
+                Heard::Gone => self.owner_gone(),
             },
             Token::Turn if matches!(self.phase, Phase::Running) => self.flock.switch(),
             Token::Turn => self.flock.gate.end(),
             Token::Door => {
                 let knocks = self.door.as_ref().and_then(Door::answer);
+                // One that has closed its end may have said something before.
+                while knocks.is_some() && self.flock.peer.socket().is_some() && self.flock.peer.is_left() {
+                    self.handle(Token::Owner);
+                }
                 // An owner that is there keeps the job; closing tells the other one.
-                if let Some(socket) = knocks.filter(|_| self.flock.peer.socket().is_none()) {
+                let is_free = self.flock.peer.socket().is_none() && !self.deaf;
+                if let Some(socket) = knocks.filter(|_| is_free) {
+                    self.until = None;
                     self.flock.attach(socket);
                 }
             }
@@ -120,9 +146,21 @@ impl Keeper {
         }
     }
 
+    fn owner_gone(&mut self) {
+        match self.owner {
+            OwnerEnd::Kill => self.kill(),
+            OwnerEnd::Survive { patience_ms, .. } => {
+                self.until = Some(Instant::now() + Duration::from_millis(patience_ms));
+            }
+        }
+    }
+
     fn obey(&mut self, command: Command) {
         match command {
             Command::Turns(_) if !matches!(self.phase, Phase::Running) => {}
+            // Nothing is left that could stand still or go on, and nothing is told after the last event.
+            Command::Freeze | Command::Thaw if matches!(self.phase, Phase::Draining(_)) => {}
+            other if self.phase == Phase::Ended && !matches!(other, Command::Taken(_) | Command::Query) => {}
             Command::End { grace_ms: 0 } => self.kill(),
             Command::End { grace_ms } => self.ask_to_end(Duration::from_millis(grace_ms)),
             other => self.flock.obey(other),
@@ -132,6 +170,7 @@ impl Keeper {
     fn take_signals(&mut self) {
         while let Ok(Some(signal)) = self.signals.read_signal() {
             if signal.ssi_signo == Signal::SIGTERM as u32 || signal.ssi_signo == Signal::SIGINT as u32 {
+                self.deaf = true;
                 self.kill();
             }
         }
@@ -159,6 +198,10 @@ impl Keeper {
 
     /// Goes on to the next phase where it is time.
     fn advance(&mut self) {
+        if self.until.take_if(|until| *until <= Instant::now()).is_some() {
+            self.deaf = true;
+            self.kill();
+        }
         match self.phase {
             Phase::Ending(at) if at <= Instant::now() => self.phase = Phase::Killing,
             Phase::Running | Phase::Ending(_) if !self.flock.lives() => self.phase = Phase::Killing,
@@ -188,7 +231,7 @@ impl Keeper {
 
     /// Whether nobody will ever hear of the job.
     fn is_forsaken(&self) -> bool {
-        self.flock.peer.socket().is_none() && self.door.is_none()
+        self.flock.peer.socket().is_none() && (self.deaf || self.door.is_none())
     }
 
     fn finish(&mut self) {

@@ -9,7 +9,8 @@
 //! rights of the job's [`User`], answers the ranks' PMI-1 (`tasuki-pmi`), gathers their output in whole
 //! lines, feeds standard input to rank 0, freezes and thaws all of the job, and tells how each rank
 //! ended. When all ranks have ended, it kills what they left behind, daemons included. It never ends a
-//! job by itself, except when its owner is gone and the job is not to survive that ([`OwnerEnd`]).
+//! job by itself, except when its owner is gone and the job is not to survive that, or has for long enough
+//! ([`OwnerEnd`]).
 //!
 //! How it works, and what was measured: `docs/internals/resident-start.md`.
 
@@ -49,6 +50,9 @@ pub use turns::{Kept, Turns};
 
 /// Bytes of standard input that an owner may send beyond those that [`Event::InputTaken`] has told.
 pub const INPUT_WINDOW: usize = 64 << 10;
+
+/// Extension of the file beside a shepherd's socket that says how its job is held together, as JSON.
+pub const RESIDENCE: &str = "residence";
 
 /// The variable by which every process of a job is known: the job's [`JobSpec::id`].
 pub const JOB_ID: &str = "TASUKI_JOB_ID";

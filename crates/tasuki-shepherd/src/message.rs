@@ -32,6 +32,9 @@ pub enum Command {
     },
     /// Asks for [`Event::State`].
     Query,
+    /// The owner has done with all events up to this one, by their [number](Event::is_kept), and wants none
+    /// of them told to another owner.
+    Taken(u64),
 }
 
 /// What a shepherd tells its owner.
@@ -132,6 +135,18 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// Whether the event has a number, counted from 1, and is told again to another owner until
+    /// [`Command::Taken`] names it. Others say how things are, which [`Event::State`] does, too; a part of a
+    /// fence is told again until it has a result.
+    pub fn is_kept(&self) -> bool {
+        !matches!(
+            self,
+            Event::State(_) | Event::Kept(_) | Event::Frozen { .. } | Event::Thawed { .. } | Event::Fence(_)
+        )
+    }
+}
+
 /// A stream that a rank writes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Stream {
@@ -172,6 +187,8 @@ pub struct State {
     pub ranks: Vec<RankState>,
     /// Whether they stand still.
     pub frozen: bool,
+    /// The last event that an owner has done with.
+    pub taken: u64,
 }
 
 /// How a rank is.

@@ -1,10 +1,14 @@
 //! The owner's handle of a shepherd.
 
 use crate::{
-    Command, Event, JobSpec, ShepherdError,
+    Command, Event, JobSpec, OwnerEnd, ShepherdError,
     wire::{Inbox, Message},
 };
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::{
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::socket::{getsockopt, sockopt::PeerCredentials},
+    unistd::Uid,
+};
 use std::{
     ffi::OsString,
     io::{self, Read, Write},
@@ -30,6 +34,10 @@ pub struct Shepherd {
     child: Option<Child>,
     /// Whether the last event was told.
     ended: bool,
+    /// The shepherd stays until its events were taken.
+    survives: bool,
+    /// Number of the last event that was told; `None`: the next one is the state that says so.
+    heard: Option<u64>,
 }
 
 /// Sends commands to a shepherd, from any thread.
@@ -67,6 +75,7 @@ impl Shepherd {
         drop(command);
         let mut shepherd = Self::new(ours)?;
         shepherd.child = Some(child);
+        shepherd.survives = job.owner != OwnerEnd::Kill;
         let told =
             shepherd.commands.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(&job.encode());
         told.map_err(start)?;
@@ -77,15 +86,24 @@ impl Shepherd {
     /// event is [`Event::State`]; what was not told to the owner before follows.
     ///
     /// # Errors
-    /// If no shepherd answers there.
+    /// If no shepherd answers there, or one of another user.
     pub fn attach(socket: &Path) -> Result<Self, ShepherdError> {
         let error = |source| ShepherdError::Attach { socket: socket.into(), source };
-        Self::new(UnixStream::connect(socket).map_err(error)?)
+        let stream = UnixStream::connect(socket).map_err(error)?;
+        let peer = getsockopt(&stream, PeerCredentials).map_err(|errno| error(errno.into()))?;
+        if peer.uid() != Uid::effective().as_raw() {
+            let why = io::Error::other(format!("it belongs to user {}", peer.uid()));
+            return Err(error(why));
+        }
+        let mut shepherd = Self::new(stream)?;
+        (shepherd.heard, shepherd.survives) = (None, true);
+        Ok(shepherd)
     }
 
     fn new(socket: UnixStream) -> Result<Self, ShepherdError> {
         let commands = Commands(Arc::new(Mutex::new(socket.try_clone()?)));
-        Ok(Self { socket, commands, inbox: Inbox::default(), child: None, ended: false })
+        let inbox = Inbox::default();
+        Ok(Self { socket, commands, inbox, child: None, ended: false, survives: false, heard: Some(0) })
     }
 
     /// A sender of commands, for any thread.
@@ -99,6 +117,11 @@ impl Shepherd {
     /// If the shepherd is gone.
     pub fn send(&self, command: &Command) -> io::Result<()> {
         self.commands.send(command)
+    }
+
+    /// Number of the last event that was told, of those that [are kept](Event::is_kept).
+    pub fn heard(&self) -> u64 {
+        self.heard.unwrap_or(0)
     }
 
     /// The shepherd's process, if this handle has started it.
@@ -116,10 +139,7 @@ impl Shepherd {
         let until = wait.map(|wait| Instant::now() + wait);
         while !self.ended {
             if let Some(event) = self.inbox.take::<Event>().map_err(ShepherdError::Version)? {
-                if matches!(event, Event::Ended { .. }) {
-                    self.ended = true;
-                    self.reap();
-                }
+                self.count(&event);
                 return Ok(Some(event));
             }
             if !self.is_readable(until)? {
@@ -136,6 +156,21 @@ impl Shepherd {
             }
         }
         Ok(None)
+    }
+
+    fn count(&mut self, event: &Event) {
+        match (&mut self.heard, event) {
+            (Some(heard), event) => *heard += u64::from(event.is_kept()),
+            (heard, Event::State(state)) => *heard = Some(state.taken),
+            _ => {}
+        }
+        if matches!(event, Event::Ended { .. }) {
+            self.ended = true;
+            // One that stays is waited for when the handle is dropped.
+            if !self.survives {
+                self.reap();
+            }
+        }
     }
 
     fn is_readable(&self, until: Option<Instant>) -> io::Result<bool> {

@@ -1,13 +1,14 @@
 //! The shepherd's side of the socket to its owner.
 
 use crate::{
-    Command, Event,
+    Command, Event, RESIDENCE, Residence,
     outbox::Outbox,
     start::do_not_block,
     wire::{Inbox, Message},
 };
 use nix::{
     errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::socket::{getsockopt, sockopt::PeerCredentials},
     unistd::{Uid, read},
 };
@@ -31,10 +32,17 @@ const EVENT: usize = 256;
 pub struct Peer {
     socket: Option<OwnedFd>,
     inbox: Inbox,
+    /// What was told and may have to be told again, and what is to be told.
     events: VecDeque<Event>,
+    /// How many of `events` were told.
+    sent: usize,
+    /// Number of the last event that is not kept any more.
+    taken: u64,
+    /// Events are kept until the owner has taken them.
+    keeps: bool,
     /// Bytes that `events` count.
     waiting: usize,
-    /// The rest of the first event's message, if it is on its way.
+    /// The rest of the next event's message, if it is on its way.
     outbox: Outbox,
     is_on_its_way: bool,
 }
@@ -48,10 +56,19 @@ pub enum Heard {
 }
 
 impl Peer {
-    /// The owner at the other end of a socket.
-    pub fn new(socket: OwnedFd, inbox: Inbox) -> Self {
-        let (events, outbox) = (VecDeque::new(), Outbox::default());
-        Self { socket: Some(socket), inbox, events, waiting: 0, outbox, is_on_its_way: false }
+    /// The owner at the other end of a socket. `keeps`: another one may come.
+    pub fn new(socket: OwnedFd, inbox: Inbox, keeps: bool) -> Self {
+        Self {
+            socket: Some(socket),
+            inbox,
+            events: VecDeque::new(),
+            sent: 0,
+            taken: 0,
+            keeps,
+            waiting: 0,
+            outbox: Outbox::default(),
+            is_on_its_way: false,
+        }
     }
 
     /// Whether more output may be gathered for the owner.
@@ -71,7 +88,34 @@ impl Peer {
 
     /// Whether everything was told.
     pub fn is_idle(&self) -> bool {
+        self.sent == self.events.len()
+    }
+
+    /// Whether nothing will ever have to be told again.
+    pub fn is_done(&self) -> bool {
         self.events.is_empty()
+    }
+
+    /// Number of the last event that is not kept any more.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// The owner has done with the events up to a number.
+    pub fn take(&mut self, number: u64) {
+        while self.taken < number && self.sent > 0 {
+            self.waiting -= self.events.pop_front().as_ref().map_or(0, weight);
+            self.sent -= 1;
+            self.taken += 1;
+        }
+    }
+
+    /// Whether the owner has closed its end, perhaps with words before that are not read yet.
+    pub fn is_left(&self) -> bool {
+        let Some(socket) = &self.socket else { return true };
+        let end = PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::from_bits_retain(libc::POLLRDHUP);
+        let mut polled = [PollFd::new(socket.as_fd(), end)];
+        poll(&mut polled, PollTimeout::ZERO).is_ok_and(|count| count > 0)
     }
 
     /// Tells the owner something, as soon as the socket takes it.
@@ -80,11 +124,11 @@ impl Peer {
         self.events.push_back(event);
     }
 
-    /// Sends what the socket takes now. An event is kept until all of its message was taken, for another
-    /// owner. An owner that is gone is noticed by [`Peer::hear`].
+    /// Sends what the socket takes now. An event stays until all of its message was taken, or until the owner
+    /// says so, for another owner. An owner that is gone is noticed by [`Peer::hear`].
     pub fn flush(&mut self) {
         let Some(socket) = &self.socket else { return };
-        while let Some(event) = self.events.front() {
+        while let Some(event) = self.events.get(self.sent) {
             if !self.is_on_its_way {
                 self.outbox.push(event.encode());
                 self.is_on_its_way = true;
@@ -92,9 +136,14 @@ impl Peer {
             if self.outbox.flush(socket).is_err() || !self.outbox.is_empty() {
                 return;
             }
-            self.waiting -= weight(event);
             self.is_on_its_way = false;
-            self.events.pop_front();
+            if self.keeps && event.is_kept() {
+                self.sent += 1;
+                continue;
+            }
+            self.taken += u64::from(event.is_kept());
+            self.waiting -= weight(event);
+            self.events.remove(self.sent);
         }
     }
 
@@ -124,6 +173,10 @@ impl Peer {
         self.inbox = Inbox::default();
         self.outbox.clear();
         self.is_on_its_way = false;
+        // What says how things are is old when another owner comes.
+        self.sent = 0;
+        self.events.retain(Event::is_kept);
+        self.waiting = self.events.iter().map(weight).sum();
         Heard::Gone
     }
 
@@ -131,7 +184,7 @@ impl Peer {
     /// again by the caller.
     pub fn attach(&mut self, socket: OwnedFd, state: Event) {
         self.socket = Some(socket);
-        self.events.retain(|event| !matches!(event, Event::Fence(_)));
+        self.events.retain(Event::is_kept);
         self.events.push_front(state);
         self.waiting = self.events.iter().map(weight).sum();
     }
@@ -164,6 +217,15 @@ impl Door {
         Ok(Self { listener, path })
     }
 
+    /// Writes down beside the socket how the job is held together, in case this process is killed.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn note(&self, residence: &Residence) -> io::Result<()> {
+        let text = serde_json::to_vec(residence).map_err(io::Error::other)?;
+        std::fs::write(self.path.with_extension(RESIDENCE), text)
+    }
+
     /// The socket to wait at.
     pub fn socket(&self) -> &UnixListener {
         &self.listener
@@ -180,7 +242,8 @@ impl Door {
 
 impl Drop for Door {
     fn drop(&mut self) {
-        // Nobody listens there any more.
+        // Nobody listens there any more, and nothing of the job is left.
+        let _ = std::fs::remove_file(self.path.with_extension(RESIDENCE));
         let _ = std::fs::remove_file(&self.path);
     }
 }

@@ -1,12 +1,12 @@
 //! The shepherd process: one thread, which waits for whatever comes.
 
-use crate::{JobSpec, keeper::Keeper, peer::Peer, start::do_not_block, wire::Inbox};
+use crate::{JobSpec, OwnerEnd, keeper::Keeper, peer::Peer, start::do_not_block, wire::Inbox};
 use nix::{
     errno::Errno,
     fcntl::{FcntlArg, OFlag, fcntl, open},
     sys::{
         prctl,
-        signal::{SigSet, Signal},
+        signal::{SigHandler, SigSet, Signal, signal},
         signalfd::{SfdFlags, SignalFd},
         stat::Mode,
     },
@@ -34,13 +34,15 @@ pub fn process_main() -> ExitCode {
 fn run() -> io::Result<()> {
     let socket = take_socket()?;
     close_on_exec();
+    ignore_broken_pipes();
     // The terminal of the owner is none of ours. A leader of a process group has left it already.
     let _ = setsid();
     prctl::set_child_subreaper(true)?;
     let signals = signals()?;
     let (job, inbox) = first_message(&socket)?;
     do_not_block(&socket)?;
-    Keeper::new(&job, Peer::new(socket, inbox), signals)?.run()
+    let keeps = job.owner != OwnerEnd::Kill;
+    Keeper::new(&job, Peer::new(socket, inbox, keeps), signals)?.run()
 }
 
 /// The socket to the owner, which gives up its place as standard input to an empty file.
@@ -56,6 +58,12 @@ fn take_socket() -> io::Result<OwnedFd> {
 fn close_on_exec() {
     // SAFETY: the call takes numbers, and changes a flag of descriptors without closing any.
     unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+}
+
+/// A write to an owner that has gone fails, and ends nothing. Ranks get the default action back.
+fn ignore_broken_pipes() {
+    // SAFETY: ignoring a signal installs no handler.
+    let _ = unsafe { signal(Signal::SIGPIPE, SigHandler::SigIgn) };
 }
 
 /// The signals that the shepherd acts on, blocked, at a descriptor.

@@ -89,10 +89,14 @@ pub enum OwnerEnd {
     /// Everything of the job is killed when the owner's end of the socket closes.
     Kill,
     /// The job goes on, and the shepherd waits for another owner at this socket. Ranks that write more
-    /// than the shepherd keeps wait too.
+    /// than the shepherd keeps wait too. The shepherd stays until its last event was
+    /// [taken](crate::Command::Taken). Beside the socket, with the extension [`RESIDENCE`](crate::RESIDENCE),
+    /// is what [`sweep`](crate::sweep) needs if the shepherd is killed.
     Survive {
         /// Path of the socket; its folder must be one that other users cannot write to.
         socket: PathBuf,
+        /// Milliseconds without an owner after which the job is killed all the same.
+        patience_ms: u64,
     },
 }
 

@@ -4,7 +4,10 @@ mod support;
 
 use std::time::{Duration, Instant};
 use support::{Job, LIMIT, assert_nothing_left, both, processes, script};
-use tasuki_shepherd::{Command, End, Event, OwnerEnd, Shepherd, ShepherdError, sweep};
+use tasuki_shepherd::{Command, End, Event, JobSpec, OwnerEnd, Shepherd, ShepherdError, sweep};
+
+/// Longer than these tests take, milliseconds.
+const PATIENCE: u64 = 600_000;
 
 /// Waits until a job has no process.
 fn until_gone(id: &str) {
@@ -29,7 +32,7 @@ fn a_job_outlives_its_owner_if_it_is_told_to_and_another_takes_it_over() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("job");
     let mut job = script("survive", 1, "echo one; read x; echo $x; exit 4");
-    job.owner = OwnerEnd::Survive { socket: socket.clone() };
+    job.owner = OwnerEnd::Survive { socket: socket.clone(), patience_ms: PATIENCE };
     let (first, state) = Job::started(&job);
     drop(first);
     let mut second = Job::with(Shepherd::attach(&socket).unwrap());
@@ -39,9 +42,12 @@ fn a_job_outlives_its_owner_if_it_is_told_to_and_another_takes_it_over() {
     assert!(Shepherd::attach(&socket).unwrap().next(Some(LIMIT)).is_err());
     second.send(Command::Input(b"two\n".to_vec()));
     second.run_out();
-    assert!(second.out(0).ends_with("two\n"));
+    // What the first owner has not said it took is told again.
+    assert_eq!(second.out(0), "one\ntwo\n");
     assert_eq!(second.ends[&0], End::Exit(4));
-    // The door closes once the end was told.
+    // The door closes once the end was taken.
+    assert!(socket.exists());
+    second.send(Command::Taken(second.shepherd.heard()));
     let limit = std::time::Instant::now() + LIMIT;
     while socket.exists() {
         assert!(std::time::Instant::now() < limit, "{} is left behind", socket.display());
@@ -69,4 +75,84 @@ fn what_a_killed_shepherd_leaves_is_swept() {
         assert_nothing_left(&job.id, &state.residence);
         assert_eq!(sweep(&job.id, &state.residence).unwrap(), 0, "once more changes nothing");
     }
+}
+
+/// A job that survives its owner, at a socket in a new folder.
+fn surviving(stem: &str, text: &str, patience_ms: u64) -> (tempfile::TempDir, std::path::PathBuf, JobSpec) {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("job");
+    let owner = OwnerEnd::Survive { socket: socket.clone(), patience_ms };
+    (folder, socket, JobSpec { owner, ..script(stem, 1, text) })
+}
+
+#[test]
+fn what_an_owner_has_taken_is_not_told_to_the_next_one_and_nothing_else_is_lost() {
+    // More than a socket's queue holds, and less than the shepherd keeps.
+    let text = "i=0; while [ $i -lt 40000 ]; do echo line $i; i=$((i+1)); done; exit 5";
+    let (_folder, socket, job) = surviving("taken", text, PATIENCE);
+    let (mut owner, state) = Job::started(&job);
+    let (mut whole, mut owners) = (String::new(), 1);
+    let end = loop {
+        // Each owner takes a few outputs, leaves others untaken, and goes.
+        let mut since = 0;
+        let event = owner.step(LIMIT).unwrap();
+        match event {
+            Some(Event::Output { bytes, .. }) => {
+                since += 1;
+                whole.push_str(std::str::from_utf8(&bytes).unwrap());
+                owner.send(Command::Taken(owner.shepherd.heard()));
+            }
+            Some(Event::Ended { .. }) => break owner.ends[&0],
+            _ => {}
+        }
+        if since > 0 && owners < 20 {
+            // These were told, and not taken: they count for nothing.
+            (0..3).for_each(|_| drop(owner.step(Duration::from_millis(1)).unwrap()));
+            drop(owner);
+            owner = Job::with(Shepherd::attach(&socket).unwrap());
+            owners += 1;
+        }
+    };
+    // What comes late is not answered: a word after the last one would never be taken.
+    [Command::Thaw, Command::Freeze, Command::InputEnd].into_iter().for_each(|late| owner.send(late));
+    owner.send(Command::Taken(u64::MAX));
+    let expected: String = (0..40_000).map(|i| format!("line {i}\n")).collect();
+    assert!(whole == expected, "{} of {} bytes after {owners} owners", whole.len(), expected.len());
+    assert_eq!(end, End::Exit(5));
+    drop(owner);
+    until_closed(&socket);
+    assert_nothing_left(&job.id, &state.residence);
+}
+
+/// Waits until a shepherd has gone.
+fn until_closed(socket: &std::path::Path) {
+    let end = Instant::now() + LIMIT;
+    while socket.exists() {
+        assert!(Instant::now() < end, "its shepherd stays");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_job_that_nobody_comes_for_ends() {
+    let (_folder, socket, job) = surviving("forsaken", "setsid sleep 1000 & sleep 1000", 300);
+    let (owner, state) = Job::started(&job);
+    drop(owner);
+    until_gone(&job.id);
+    until_closed(&socket);
+    assert_nothing_left(&job.id, &state.residence);
+}
+
+#[test]
+fn a_signal_ends_a_job_that_waits_for_an_owner_and_says_where_it_lived() {
+    let (_folder, socket, job) = surviving("signalled", "sleep 1000", PATIENCE);
+    let (owner, state) = Job::started(&job);
+    let text = std::fs::read(socket.with_extension(tasuki_shepherd::RESIDENCE)).unwrap();
+    assert_eq!(serde_json::from_slice::<tasuki_shepherd::Residence>(&text).unwrap(), state.residence);
+    drop(owner);
+    let pid = nix::unistd::Pid::from_raw(state.pid as i32);
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+    until_gone(&job.id);
+    until_closed(&socket);
+    assert_nothing_left(&job.id, &state.residence);
 }

@@ -3,7 +3,7 @@
 
 use crate::support::{
     eventually,
-    jobs::{Cluster, JOB_MARK, processes},
+    jobs::{Cluster, JOB_MARK, parent, processes},
     mpi::Programs,
     mpis::mpis,
     ok, skip_without_root, unique,
@@ -70,7 +70,8 @@ fn jobs_take_turns_and_an_urgent_one_has_precedence() {
     let switches = |host: usize| hosts[host]["turns"]["switches"].as_u64().expect("a number");
     assert!(switches(0) > 2 && switches(1) > 2, "both hosts tell of their switches: {hosts}");
 
-    // Nothing is left of jobs that stand still half of the time: cancelled, or ended with a daemon.
+    // Nothing is left of jobs that stand still half of the time and are cancelled; they take turns without a
+    // daemon, too.
     ok(&mut cluster.command("cancel", &[&first]));
     cluster.until(&first, "cancelled");
     assert_eq!(processes(&mark_1), [0; 0]);
@@ -78,17 +79,16 @@ fn jobs_take_turns_and_an_urgent_one_has_precedence() {
     eventually("job 3", || processes(&mark_3).len() >= 2);
     let daemon = cluster.daemon("n2");
     cluster.lab.sh("n2", &format!("kill -KILL {daemon}"));
-    for (job, mark) in [(&second, &mark_2), (&third, &mark_3)] {
-        cluster.until(job, "failed");
+    let turns = || ["b", "d"].map(|name| moves(&cluster, "n2", [name])) == [[true], [false]];
+    eventually("a turn", turns);
+    eventually("the other turn", || !turns());
+    ok(&mut cluster.command("cancel", &[&second, &third]));
+    [&second, &third].iter().for_each(|job| drop(cluster.until(job, "cancelled")));
+    // The host ends its part when its daemon is back.
+    cluster.restart("n2");
+    for mark in [&mark_2, &mark_3] {
         eventually("nothing left", || processes(mark).is_empty());
     }
-}
-
-/// The parent of a process: of a rank, its shepherd.
-fn parent(pid: i32) -> String {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
-    let line = status.lines().find_map(|line| line.strip_prefix("PPid:")).expect("a parent");
-    line.trim().to_owned()
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn jobs_that_stand_still_end_all_the_same() {
     for (_, mark) in jobs {
         eventually("its ranks", || processes(mark).len() >= 2);
     }
-    let (_, mark) = counter(&cluster, 2, "c", &["--urgent"]);
+    let (urgent, mark) = counter(&cluster, 2, "c", &["--urgent"]);
     eventually("the urgent job alone", || {
         let moving = ["n1", "n2"].map(|host| moves(&cluster, host, ["a", "b", "c", "d"]));
         moving == [[false, false, true, false]; 2]
@@ -120,16 +120,24 @@ fn jobs_that_stand_still_end_all_the_same() {
     cluster.until(&first.0, "cancelled");
     assert_eq!(processes(&first.1), [0; 0]);
     // Its shepherd is killed, which alone could have it go on.
-    let shepherd = parent(processes(&second.1)[0]);
-    ok(Command::new("kill").args(["-KILL", &shepherd]));
+    let shepherd = parent(processes(&second.1)[0]).expect("a shepherd");
+    ok(Command::new("kill").args(["-KILL", &shepherd.to_string()]));
     cluster.until(&second.0, "failed");
     eventually("nothing of job 2", || processes(&second.1).is_empty());
     // The daemon that keeps the queue is killed.
     let daemon = cluster.daemon("n1");
     cluster.lab.sh("n1", &format!("kill -KILL {daemon}"));
-    eventually("nothing at all", || processes(&third.1).is_empty() && processes(&mark).is_empty());
     cluster.restart("n1");
-    cluster.until(&third.0, "failed");
+    // Jobs stand still as before, and end when they are told to.
+    eventually("both hosts", || cluster.output("hosts", &[]).status.success());
+    eventually("its reason", || {
+        cluster.job(&third.0)["reason"] == format!("stands still for job {urgent}, which is urgent")
+    });
+    eventually("the urgent job alone", || moves(&cluster, "n2", ["c", "d"]) == [true, false]);
+    ok(&mut cluster.command("cancel", &[&third.0, &urgent]));
+    cluster.until(&third.0, "cancelled");
+    cluster.until(&urgent, "cancelled");
+    eventually("nothing at all", || processes(&third.1).is_empty() && processes(&mark).is_empty());
     assert_eq!(
         ok(&mut cluster.command("run", &["--resident", "--share", "-n", "2", "echo", "on"])),
         "on\non\n"

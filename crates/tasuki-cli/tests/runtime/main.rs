@@ -7,5 +7,6 @@ mod jobs;
 mod jobs_batch;
 mod jobs_faults;
 mod jobs_openmpi;
+mod jobs_outlive;
 mod jobs_share;
 mod jobs_users;

@@ -73,6 +73,13 @@ impl Cluster {
         (ok(command.env(JOB_MARK, &mark)).trim().to_owned(), mark)
     }
 
+    /// Submits a job whose processes have a mark of their own.
+    pub fn marked(&self, arguments: &[&str]) -> Marked {
+        let mark = unique("job");
+        let mut command = self.command("submit", arguments);
+        Marked { number: ok(command.env(JOB_MARK, &mark)).trim().to_owned(), mark }
+    }
+
     /// Starts `tasuki run --resident`.
     pub fn run(&self, arguments: &[&str]) -> Background {
         background(self.command("run", &["--resident"]).args(arguments))
@@ -110,6 +117,20 @@ impl Cluster {
     pub fn restart(&self, host: &str) {
         self.lab.run(host, &[tasuki_lab_program(), "daemon", "--start"]);
     }
+}
+
+/// A job whose processes have a mark of their own.
+pub struct Marked {
+    /// Its number.
+    pub number: String,
+    /// The mark.
+    pub mark: String,
+}
+
+/// The parent of a process, if it is there: of a rank, its shepherd.
+pub fn parent(pid: i32) -> Option<i32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
 }
 
 /// The `tasuki` command inside a host.

@@ -69,7 +69,8 @@ impl Node {
         if is_local {
             return self.release(key);
         }
-        let part = FenceIn { host: self.host, group: key.to_owned(), puts: self.space.take_fresh() };
+        let number = self.results.get(key).copied().unwrap_or(0) + 1;
+        let part = FenceIn { host: self.host, group: key.to_owned(), number, puts: self.space.take_fresh() };
         barrier.sent = Some(part.clone());
         self.actions.push_back(Action::Fence(part));
     }

@@ -25,8 +25,7 @@ impl Daemon {
         let now = Instant::now();
         self.worker.handle_time(now);
         self.hub(|hub| hub.handle_time(now));
-        let is_idle = self.worker.is_idle();
-        self.uplink(|uplink, out| uplink.handle_time(now, is_idle, out));
+        self.uplink(|uplink, out| uplink.handle_time(now, out));
         if let Place::Member(uplink) = &mut self.place
             && uplink.absence().is_none()
             && let Some(question) = self.tables.question()

@@ -36,8 +36,20 @@ impl Followers {
     }
 
     /// Keeps output of a job whose folder this is.
-    pub fn append(&mut self, job: JobId, folder: &Path, records: &[Record]) -> io::Result<()> {
-        self.logs.append(job, folder, records)
+    pub fn append(
+        &mut self,
+        job: JobId,
+        folder: &Path,
+        part: usize,
+        first: u64,
+        records: &[Record],
+    ) -> io::Result<()> {
+        self.logs.append(job, folder, part, first, records)
+    }
+
+    /// Goes on with the output of a job that has outlived an earlier daemon.
+    pub fn resume(&mut self, job: JobId, folder: &Path) -> io::Result<()> {
+        self.logs.resume(job, folder)
     }
 
     /// The job writes no more.

@@ -2,13 +2,16 @@
 
 use super::{Head, KEEP};
 use std::{ffi::OsString, fs::File, os::unix::ffi::OsStringExt};
-use tasuki_control::{Bytes, JobId, Notice, Reply};
+use tasuki_control::{Bytes, JobId, Notice, Order, Reply};
 use tasuki_notify::{COMMAND, Task};
 
 impl Head {
     /// Nothing more is done for a job that is over.
     pub(super) fn over(&mut self, job: JobId) {
         self.joints.remove(&job);
+        // Their shepherds have kept the job's end until now, for another daemon of the queue.
+        let hosts = self.queue.placed_on(job).into_iter();
+        self.out.extend(hosts.map(|host| (host, Order::Forget { job })));
         self.feed_followers(job);
         self.feed_rank(job);
         self.inputs.forget(job);

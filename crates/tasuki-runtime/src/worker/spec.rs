@@ -1,6 +1,6 @@
 //! What the shepherd of a host is told of a job.
 
-use super::{openmpi, plain};
+use super::{name, openmpi, plain};
 use nix::unistd::User as Account;
 use std::{
     ffi::OsString,
@@ -8,14 +8,9 @@ use std::{
     path::{Path, PathBuf},
 };
 use tasuki_cluster::RailTable;
-use tasuki_control::{Bytes, JobId, Kind, Start};
+use tasuki_control::{Bytes, Kind, Start};
 use tasuki_pmi::JobShape;
 use tasuki_shepherd::{JobSpec, Limit, OwnerEnd, Pmi, Program, RankSpec, User};
-
-/// A job's name for its shepherds, and for the key space of its ranks.
-pub fn name(job: JobId) -> String {
-    format!("tasuki-{job}")
-}
 
 /// Which host runs which process, with hosts by their place among the job's.
 pub fn shape(start: &Start) -> JobShape {

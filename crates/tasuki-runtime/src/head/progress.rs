@@ -1,0 +1,136 @@
+//! What hosts tell of jobs that run, and what is told to hosts that come back with jobs.
+
+use super::{Head, now};
+use crate::worker;
+use tasuki_control::{Exit, Fence, JobId, Kind, Order, Record, Report, Start};
+use tasuki_pmi::{FenceIn, FenceOut, Joint, Limits};
+use tasuki_queue::HostIndex;
+
+impl Head {
+    /// A host speaks of a job, which it may if it has ranks of it.
+    pub(super) fn progress(&mut self, host: HostIndex, report: Report) {
+        match report {
+            Report::Fence { job, fence } => self.fence(host, job, fence),
+            Report::Absent { job, rank } if self.queue.takes_part(host, job) => self.absent(host, job, rank),
+            Report::Output { job, first, records } => self.output(host, job, first, &records),
+            Report::Heard { job, number } => self.out.push_back((host, Order::Taken { job, number })),
+            Report::InputTaken { job, bytes } if self.queue.takes_part(host, job) => {
+                self.inputs.taken(job, bytes);
+                self.feed_rank(job);
+            }
+            Report::InputClosed { job } if self.queue.takes_part(host, job) => {
+                self.inputs.closed(job);
+                self.feed_rank(job);
+            }
+            Report::Exited { job, rank, exit } => self.exited(host, job, rank, exit),
+            Report::Broken { job, why, code } => self.queue.broken(now(), host, job, &why, code),
+            Report::Left { job } => self.queue.left(now(), host, job),
+            _ => {}
+        }
+    }
+
+    fn output(&mut self, host: HostIndex, job: JobId, first: u64, records: &[Record]) {
+        if let Some(part) = self.queue.part_of(host, job) {
+            if let Err(error) = self.followers.append(job, &self.journal.of(job), part, first, records) {
+                let why = format!("its output cannot be written on {}: {error}", self.bundle.head().name);
+                self.queue.fail(now(), job, why);
+            }
+            self.feed_followers(job);
+        }
+        // Of a job that was given up nobody wants it.
+        let number = (first + records.len() as u64).saturating_sub(1);
+        self.out.push_back((host, Order::Taken { job, number }));
+    }
+
+    fn exited(&mut self, host: HostIndex, job: JobId, rank: u32, exit: Exit) {
+        self.queue.rank_ended(now(), host, job, rank, exit);
+        // Processes of an Open MPI's job have other numbers than its ranks.
+        if self.queue.kind_of(job) == Some(Kind::Pmi1) && self.queue.takes_part(host, job) {
+            self.absent(host, job, rank);
+        }
+    }
+
+    /// A rank will never come to a fence.
+    fn absent(&mut self, host: HostIndex, job: JobId, rank: u32) {
+        let stuck = self.joints.get_mut(&job).and_then(|joint| joint.gone(rank).err());
+        if let Some(error) = stuck {
+            self.queue.broken(now(), host, job, &error.to_string(), None);
+        }
+    }
+
+    fn fence(&mut self, host: HostIndex, job: JobId, fence: Fence) {
+        let Some(part) = self.queue.part_of(host, job) else { return };
+        let Some(joint) = self.joints.get_mut(&job) else { return };
+        let Fence { group, number, puts } = fence;
+        match joint.join(FenceIn { host: part as u32, group, number, puts }) {
+            Ok(None) => {}
+            Ok(Some(out)) => {
+                // Hosts that have the result go on: it must outlive this daemon for the others.
+                if let Err(error) = self.journal.save_fences(job, joint.results()) {
+                    let head = &self.bundle.head().name;
+                    return self.queue.fail(
+                        now(),
+                        job,
+                        format!("it cannot be written down on {head}: {error}"),
+                    );
+                }
+                let order = fenced(job, out);
+                let hosts = self.queue.hosts_of(job).into_iter();
+                self.out.extend(hosts.map(|host| (host, order.clone())));
+            }
+            Err(error) => self.queue.broken(now(), host, job, &error.to_string(), None),
+        }
+    }
+
+    /// Prepares the fences of a job that begins, once for all its hosts.
+    pub(super) fn join(&mut self, start: &Start) {
+        if start.work.kind == Kind::Plain || self.joints.contains_key(&start.job) {
+            return;
+        }
+        match Joint::new(&worker::shape(start), Limits::default()) {
+            Ok(joint) => drop(self.joints.insert(start.job, joint)),
+            Err(error) => self.queue.fail(now(), start.job, error.to_string()),
+        }
+    }
+
+    /// Goes on with the jobs that ran when an earlier daemon ended.
+    pub(super) fn resume(&mut self) {
+        let jobs: Vec<JobId> = self.queue.views(false).iter().map(|view| view.id).collect();
+        for start in jobs.into_iter().filter_map(|job| self.queue.start_of(job)).collect::<Vec<_>>() {
+            if let Err(why) = self.resume_job(&start) {
+                let head = &self.bundle.head().name;
+                let why = format!("what {head} has written down of it cannot be read: {why}");
+                self.queue.fail(now(), start.job, why);
+            }
+        }
+    }
+
+    fn resume_job(&mut self, start: &Start) -> Result<(), String> {
+        let job = start.job;
+        let resumed = self.followers.resume(job, &self.journal.of(job));
+        resumed.map_err(|error| error.to_string())?;
+        if start.work.kind != Kind::Plain {
+            let results = self.journal.fences(job).map_err(|error| error.to_string())?;
+            let joint = Joint::anew(&worker::shape(start), Limits::default(), results);
+            self.joints.insert(job, joint.map_err(|error| error.to_string())?);
+        }
+        Ok(())
+    }
+
+    /// A host is here, with these jobs: it may have missed results of fences, and the table of slices.
+    pub(super) fn host_back(&mut self, host: HostIndex, cores: u32, jobs: &[JobId]) {
+        if !jobs.is_empty() {
+            self.out.push_back((host, Order::Table(Box::new(self.table.clone()))));
+        }
+        self.queue.host_back(now(), host, cores, jobs);
+        for job in jobs.iter().filter(|job| self.queue.takes_part(host, **job)) {
+            let missed = self.joints.get(job).into_iter().flat_map(Joint::missed);
+            self.out.extend(missed.map(|out| (host, fenced(*job, out))));
+        }
+    }
+}
+
+fn fenced(job: JobId, out: FenceOut) -> Order {
+    let FenceOut { group, number, puts } = out;
+    Order::Fenced { job, fence: Fence { group, number, puts } }
+}

@@ -1,0 +1,182 @@
+//! Where shepherds wait for the next daemon of their host: a folder that only root may enter, with the socket
+//! of each job's shepherd and with what a daemon has to know of a job that another one has started.
+
+use crate::RuntimeError;
+use nix::{
+    sys::{
+        signal::{Signal, kill},
+        socket::{getsockopt, sockopt::PeerCredentials},
+    },
+    unistd::{Pid, Uid},
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    os::unix::{
+        fs::{DirBuilderExt, MetadataExt},
+        net::UnixStream,
+    },
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+use tasuki_control::JobId;
+use tasuki_shepherd::{RESIDENCE, Residence, Shepherd, sweep};
+
+/// The folder.
+pub(crate) const FOLDER: &str = "/run/tasukid.jobs";
+/// Extension of the file with a [`Memo`].
+const MEMO: &str = "memo";
+/// How long a shepherd may take to end its job when it is told to by a signal.
+const END: Duration = Duration::from_secs(5);
+
+/// What a daemon has to know of a job that another one has started.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Memo {
+    /// The version of the program, of which the shepherd is, too.
+    version: String,
+    /// The ranks that each process stands for.
+    pub proxies: BTreeMap<u32, Vec<u32>>,
+}
+
+/// The folder of a host.
+pub(crate) struct Shelter {
+    folder: PathBuf,
+    version: String,
+}
+
+impl Shelter {
+    /// Makes the folder if need be. One that others may enter is refused: a stranger could wait in it.
+    pub fn open(folder: &Path, version: &str) -> Result<Self, RuntimeError> {
+        let fail = |doing| move |source| RuntimeError::File { doing, path: folder.into(), source };
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        made.map_err(fail("make"))?;
+        let found = fs::symlink_metadata(folder).map_err(fail("look at"))?;
+        let is_own = found.is_dir() && found.uid() == Uid::effective().as_raw() && found.mode() & 0o077 == 0;
+        if !is_own {
+            let why = io::Error::other("others may enter it: remove it, and start the daemon again");
+            return Err(fail("use")(why));
+        }
+        Ok(Self { folder: folder.into(), version: version.into() })
+    }
+
+    /// The socket of a job's shepherd.
+    pub fn socket(&self, job: JobId) -> PathBuf {
+        self.folder.join(job.to_string())
+    }
+
+    /// Writes down what the next daemon has to know of a job, before its shepherd is started.
+    pub fn note(&self, job: JobId, proxies: &BTreeMap<u32, Vec<u32>>) -> io::Result<()> {
+        let memo = Memo { version: self.version.clone(), proxies: proxies.clone() };
+        fs::write(self.socket(job).with_extension(MEMO), serde_json::to_vec(&memo)?)
+    }
+
+    /// Nothing of a job is left but its files, those of a shepherd that was killed as well.
+    pub fn forget(&self, job: JobId) {
+        remove_files(&self.socket(job));
+    }
+
+    /// Takes the jobs over whose shepherds wait. What is of another version, or has lost its shepherd, is
+    /// ended.
+    pub fn take_over(&self) -> Vec<(JobId, Shepherd, Memo)> {
+        let mut taken = Vec::new();
+        for job in numbers(&self.folder) {
+            let socket = self.socket(job);
+            match self.memo(job).and_then(|memo| Some((Shepherd::attach(&socket).ok()?, memo))) {
+                Some((shepherd, memo)) => taken.push((job, shepherd, memo)),
+                None => end_job(&socket, job),
+            }
+        }
+        taken
+    }
+
+    fn memo(&self, job: JobId) -> Option<Memo> {
+        let text = fs::read(self.socket(job).with_extension(MEMO)).ok()?;
+        serde_json::from_slice(&text).ok().filter(|memo: &Memo| memo.version == self.version)
+    }
+}
+
+/// A job's name for its shepherds, and for the key space of its ranks.
+pub(crate) fn name(job: JobId) -> String {
+    format!("tasuki-{job}")
+}
+
+/// Ends everything that waits in a folder for a daemon. There may be no folder.
+pub(crate) fn end_jobs(folder: &Path) {
+    numbers(folder).into_iter().for_each(|job| end_job(&folder.join(job.to_string()), job));
+}
+
+/// The jobs of which there is something in a folder.
+fn numbers(folder: &Path) -> BTreeSet<JobId> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| Path::new(&entry.file_name()).file_stem()?.to_str()?.parse().ok()).collect()
+}
+
+/// Ends a job by its shepherd, or what is left of a job without one, and removes its files.
+fn end_job(socket: &Path, job: JobId) {
+    if let Some(shepherd) = shepherd_of(socket) {
+        for signal in [Signal::SIGTERM, Signal::SIGKILL] {
+            // One that has ended meanwhile needs none.
+            let _ = kill(shepherd, signal);
+            let end = Instant::now() + END;
+            while shepherd_of(socket).is_some() && Instant::now() < end {
+                thread::sleep(Duration::from_millis(5));
+            }
+        }
+    }
+    let residence = fs::read(socket.with_extension(RESIDENCE)).ok();
+    let residence = residence.and_then(|text| serde_json::from_slice(&text).ok());
+    // Processes that do not even die by SIGKILL are in the kernel's hands; the job was given up.
+    let _ = sweep(&name(job), &residence.unwrap_or(Residence::Processes));
+    remove_files(socket);
+}
+
+/// Removes the files of a job. What stays is looked at by the next daemon, and removed then.
+fn remove_files(socket: &Path) {
+    for file in [socket.into(), socket.with_extension(RESIDENCE), socket.with_extension(MEMO)] {
+        let _: io::Result<()> = fs::remove_file(file);
+    }
+}
+
+/// The process that listens at a socket, if it is this user's.
+fn shepherd_of(socket: &Path) -> Option<Pid> {
+    let stream = UnixStream::connect(socket).ok()?;
+    let peer = getsockopt(&stream, PeerCredentials).ok()?;
+    let is_own = peer.uid() == Uid::effective().as_raw() && peer.pid() > 1;
+    is_own.then(|| Pid::from_raw(peer.pid()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::{fs::PermissionsExt, net::UnixListener};
+
+    #[test]
+    fn a_folder_that_others_may_enter_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("jobs");
+        assert!(Shelter::open(&own, "1").is_ok() && Shelter::open(&own, "1").is_ok());
+        fs::set_permissions(&own, fs::Permissions::from_mode(0o755)).unwrap();
+        let refused = Shelter::open(&own, "1").err().expect("it is refused").to_string();
+        assert!(refused.contains("others may enter it"), "{refused}");
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(folder.path(), &link).unwrap();
+        assert!(Shelter::open(&link, "1").is_err());
+    }
+
+    #[test]
+    fn what_has_no_shepherd_or_is_of_another_version_is_taken_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("jobs");
+        let shelter = Shelter::open(&own, "2").unwrap();
+        // A shepherd that was killed: nobody listens at its socket any more.
+        shelter.note(7, &BTreeMap::new()).unwrap();
+        drop(UnixListener::bind(shelter.socket(7)).unwrap());
+        // One of another version, which was killed as well.
+        Shelter::open(&own, "1").unwrap().note(8, &BTreeMap::new()).unwrap();
+        assert_eq!(numbers(&own), [7, 8].into());
+        assert!(shelter.take_over().is_empty());
+        assert_eq!(fs::read_dir(&own).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,105 @@
+//! What shepherds tell, as it is reported to the queue.
+
+use super::{Worker, without_finalize};
+use std::time::Instant;
+use tasuki_control::{Bytes, Exit, Fence, JobId, Punctuality, Record, Report, Stream};
+use tasuki_shepherd::{End, Event, Kept, State};
+
+impl Worker {
+    /// Takes what a job's shepherd tells, and reports that it has a number.
+    pub(super) fn handle(&mut self, job: JobId, event: Event) {
+        let Some(running) = self.jobs.get_mut(&job) else { return };
+        // Output says itself what number it has, and what comes after the end is nothing to write down.
+        let is_numbered = event.is_kept() && !matches!(event, Event::Output { .. } | Event::Ended { .. });
+        let number = running.shepherd.heard();
+        self.report(job, event);
+        if is_numbered {
+            self.out.push_back(Report::Heard { job, number });
+        }
+    }
+
+    fn report(&mut self, job: JobId, event: Event) {
+        let Some(running) = self.jobs.get_mut(&job) else { return };
+        let broken = |why: String, code| Report::Broken { job, why, code };
+        match event {
+            Event::Started(state) | Event::State(state) => self.state(job, state),
+            Event::NotStarted { why, .. } => self.out.push_back(broken(why, None)),
+            Event::Output { rank, stream, bytes, .. } => self.output(job, rank, stream, bytes),
+            Event::InputTaken(bytes) => self.out.push_back(Report::InputTaken { job, bytes }),
+            Event::InputClosed => self.out.push_back(Report::InputClosed { job }),
+            Event::Fence(fence) => {
+                let fence = Fence { group: fence.group, number: fence.number, puts: fence.puts };
+                self.out.push_back(Report::Fence { job, fence });
+            }
+            Event::Abort { rank, code, message } => {
+                self.out.push_back(broken(format!("rank {rank} called MPI_Abort: {message}"), Some(code)));
+            }
+            Event::Gone { rank } => self.out.push_back(Report::Absent { job, rank }),
+            Event::Stuck { rank, awaits } => {
+                let why = format!("rank {rank} waits for rank {awaits}, which has ended or has left its MPI");
+                self.out.push_back(broken(why, None));
+            }
+            Event::Lost { rank } if !running.ended.contains(&rank) => {
+                running.lost.insert(rank, Instant::now());
+            }
+            Event::Lost { rank } => self.out.push_back(broken(without_finalize(rank), None)),
+            Event::Refused { rank, why } => self.out.push_back(broken(format!("rank {rank}: {why}"), None)),
+            Event::RankEnded { rank, end } => self.rank_ended(job, rank, end),
+            Event::Failed { what } => self.out.push_back(broken(what, None)),
+            Event::Ended { .. } => {
+                running.is_over = true;
+                self.out.push_back(Report::Left { job });
+                if running.is_forgotten {
+                    self.forget(job);
+                }
+            }
+            Event::Kept(Kept { switches, late, missed, worst }) => {
+                self.out.push_back(Report::Turns(Punctuality { switches, late, missed, worst_ns: worst }));
+            }
+            Event::Frozen { .. } | Event::Thawed { .. } => {}
+        }
+    }
+
+    /// How a job is that has just begun, or that was taken over: ranks may have ended meanwhile.
+    fn state(&mut self, job: JobId, state: State) {
+        if let Some(running) = self.jobs.get_mut(&job) {
+            running.residence = Some(state.residence);
+        }
+        for rank in state.ranks {
+            if let Some(end) = rank.end {
+                self.rank_ended(job, rank.rank, end);
+            }
+        }
+    }
+
+    fn rank_ended(&mut self, job: JobId, rank: u32, end: End) {
+        let Some(running) = self.jobs.get_mut(&job) else { return };
+        running.ended.insert(rank);
+        let exit = match end {
+            End::Exit(code) => Exit::Code(code),
+            End::Signal(signal) => Exit::Signal(signal),
+        };
+        if running.lost.remove(&rank).is_some() && exit == Exit::Code(0) {
+            self.out.push_back(Report::Broken { job, why: without_finalize(rank), code: None });
+        }
+        let ranks = running.proxies.get(&rank).cloned().unwrap_or_else(|| vec![rank]);
+        self.out.extend(ranks.into_iter().map(|rank| Report::Exited { job, rank, exit }));
+    }
+
+    fn output(&mut self, job: JobId, rank: u32, stream: tasuki_shepherd::Stream, bytes: Vec<u8>) {
+        let stream = match stream {
+            tasuki_shepherd::Stream::Out => Stream::Out,
+            tasuki_shepherd::Stream::Err => Stream::Error,
+        };
+        let record = Record { rank, stream, bytes: Bytes::from(bytes) };
+        let number = self.jobs.get(&job).map_or(0, |running| running.shepherd.heard());
+        match self.out.back_mut() {
+            Some(Report::Output { job: last, first, records })
+                if *last == job && *first + records.len() as u64 == number =>
+            {
+                records.push(record);
+            }
+            _ => self.out.push_back(Report::Output { job, first: number, records: vec![record] }),
+        }
+    }
+}
