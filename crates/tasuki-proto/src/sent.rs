@@ -108,13 +108,15 @@ impl SentQueue {
         Some(number)
     }
 
-    /// Forgets packets at the front whose fate is settled.
+    /// Forgets packets at the front whose fate is settled. Lost ones are kept until so many packets after
+    /// them are settled, too, because an acknowledgement of one may be on its way.
     pub fn settle(&mut self) {
+        let oldest = self.oldest_in_flight().unwrap_or(self.next_number());
         while let Some(front) = self.packets.front() {
             let done = match front.fate {
                 Fate::Flight => false,
                 Fate::Acked | Fate::Untracked => true,
-                Fate::Lost => self.packets.len() > loss::KEPT_LOST,
+                Fate::Lost => oldest - self.first > loss::KEPT_LOST,
             };
             if !done {
                 break;

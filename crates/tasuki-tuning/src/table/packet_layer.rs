@@ -93,8 +93,8 @@ tuning! {
              position if it refuses all others.";
         measure "0", test "-p tasuki-proto --test suite";
 
-        /// Lost packets are remembered until so many packets are.
-        KEPT_LOST: usize = 64, "packets";
+        /// A lost packet is remembered until so many packets after it are settled: acknowledged or lost.
+        KEPT_LOST: u64 = 64, "packets";
         why "A late acknowledgement of one shows that its loss was spurious, and raises the threshold.";
         measure "0", test "-p tasuki-proto --test suite";
     }
