@@ -86,9 +86,11 @@ test: test-build peers oracles
 	$(call RUNNER,$(or $(LIMIT),2400)) TASUKI_PEERS="$(PEERS)" \
 		$(CARGO) test --release --locked --workspace --no-fail-fast
 
-# Spinning processes take processors away from all quick tests: one that depends on time fails.
+# Spinning processes take processors away from all quick tests: one that depends on time fails. As many tests
+# run at a time, or the spinning processes would have nearly all of the processors for hours.
 test-busy: test-build peers oracles
-	scripts/busy $(or $(SPINNERS),8) $(MAKE) --no-print-directory test LIMIT=7200
+	RUST_TEST_THREADS=$(or $(SPINNERS),8) scripts/busy $(or $(SPINNERS),8) \
+		$(MAKE) --no-print-directory test LIMIT=7200
 
 test-full: test-build peers
 	@scripts/oracles --full "$(PEERS)"

@@ -4,8 +4,8 @@
 use crate::{RuntimeError, log::TOLD};
 use std::{
     fs::{self, File},
-    io,
-    os::unix::fs::DirBuilderExt,
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 use tasuki_control::{JobId, JobView, Work};
@@ -84,10 +84,17 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes down what has come of a job's fences. The disk has it when this returns.
+    /// Writes down what has come of a job's fences, so that it outlives this daemon.
+    ///
+    /// The kernel has it when this returns, the disk perhaps not: all ranks of a job wait meanwhile. If the
+    /// power fails before the disk has it, the numbers of fences show that and the job ends with that reason.
     pub fn save_fences(&self, job: JobId, results: &Results) -> io::Result<()> {
         let bytes = postcard::to_extend(results, Vec::new()).map_err(io::Error::other)?;
-        replace_file(&self.of(job).join(FENCES), &bytes, MODE).map_err(io::Error::other)
+        let file = self.of(job).join(FENCES);
+        let new = file.with_extension("new");
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(MODE).open(&new)?.write_all(&bytes)?;
+        fs::rename(new, file)
     }
 
     /// What has come of a job's fences.
