@@ -131,5 +131,8 @@ fn a_restart_tells_what_was_not_known_to_be_told() {
     all.extend([over, known]);
     let mut queue = Queue::new([("n1".to_owned(), Some(1))]);
     queue.restore(9, all);
-    assert_eq!(told_of(&mut queue), [(runs, None), (7, None)], "not of one that waits, or was told");
+    assert_eq!(told_of(&mut queue), [(7, None)], "not of one that goes on, that waits, or was told");
+    // Its host comes back without it.
+    queue.host_up(10, 0, 1);
+    assert_eq!(told_of(&mut queue), [(runs, None)]);
 }

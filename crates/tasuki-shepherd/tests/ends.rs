@@ -97,8 +97,8 @@ fn an_mpi_job_stands_still_and_goes_on_with_right_results() {
     }
 }
 
-/// An ordinary user who reaches this checkout, in which the MPIs lie: its owner, or, if that is root, the user
-/// `nobody`. `None` if root's folders let no other user in.
+/// An ordinary user who reaches this checkout, in which the MPIs lie: its owner, or, if that is root, the
+/// user `nobody`. `None` if root's folders let no other user in.
 fn ordinary_user() -> Option<u32> {
     use std::os::unix::fs::MetadataExt;
     let checkout = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));

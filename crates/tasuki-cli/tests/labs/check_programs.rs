@@ -76,8 +76,8 @@ fn the_burn_in_runs_the_kernels_of_a_folder() {
     let (code, report) = burn_in(&lab, &argv, None);
     assert_eq!(code, Some(0), "{report}");
     all_right(&report, &["NAS IS", "NAS MG", "HPCC"]);
-    // A kernel whose verification fails ends with an exit code. Another program is in the place of hpcc, which
-    // takes long.
+    // A kernel whose verification fails ends with an exit code. Another program is in the place of hpcc,
+    // which takes long.
     let instead = tempfile::tempdir().expect("a folder");
     for file in [folder.path().join("mg"), instead.path().join("hpcc")] {
         ok(Command::new("mpicc.openmpi").args(["-O1", "-DFAILING", &faulty, "-o"]).arg(file));

@@ -27,9 +27,9 @@ fn every_mpi_runs_on_every_kind_of_cluster() {
         for (mpi, program) in &programs {
             let before = sent(&lab);
             let printed = ok(&mut run(&lab, mpi, hosts, program));
-            let places = (1..=hosts).map(|host| format!("on n{host}"));
+            let ranks = (1..=hosts).map(|host| format!("on n{host}"));
             let told = ["ring ok", "pingpong ok", "alltoall ok"].map(str::to_owned);
-            for text in places.chain(told) {
+            for text in ranks.chain(told) {
                 assert!(printed.contains(&text), "{mpi} on {shape}: no {text:?}: {printed}");
             }
             // The messages went over the cables.
