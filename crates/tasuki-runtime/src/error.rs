@@ -45,8 +45,9 @@ pub enum RuntimeError {
     },
     /// No daemon runs on this host.
     #[error(
-        "no tasukid runs on this host ({}): `sudo tasuki daemon --start` starts it again where it ran; at first \
-         `tasuki apply --runtime FILE` starts it on all hosts of a cluster, `tasuki lab up --runtime` in a lab", .0.display()
+        "no tasukid runs on this host ({}): where it ran, `sudo tasuki daemon --start` starts it again; \
+         `tasuki apply --runtime FILE` starts it on all hosts of a cluster, `tasuki lab up --runtime` in a \
+         lab", .0.display()
     )]
     NoDaemon(PathBuf),
     /// The daemon is of another version.
