@@ -1,7 +1,6 @@
 //! `tasuki check`: an agent on every host, and what they found.
 
 use crate::fleet;
-use nix::sys::signal::{SigHandler, Signal, signal};
 use std::{
     io::{stdin, stdout},
     process::ExitCode,
@@ -15,6 +14,7 @@ use tasuki_check::{
 use tasuki_cluster::Cluster;
 use tasuki_fleet::{Fleet, LabHosts};
 use tasuki_plan::picture::draw_cluster;
+use tasuki_process::ignore_broken_pipes;
 use tasuki_terminal::{Failure, Verdict, paragraph, percent_bar, print_json, print_verdict};
 use tasuki_topo::Network;
 
@@ -55,9 +55,9 @@ fn picture(report: &Report, cluster: &Cluster) -> String {
 
 /// Checks the hosts. Returns what was found, and the cluster that they should be.
 fn check(arguments: &CheckArgs) -> Result<(Report, Cluster), Failure> {
-    // SAFETY: ignoring a signal installs no handler. It is ignored because a host whose agent has ended is
-    // reported, and must not end the check; commands that are started have the default action again.
-    unsafe { signal(Signal::SIGPIPE, SigHandler::SigIgn) }?;
+    // A host whose agent has ended is reported, and must not end the check; commands that are started have
+    // the default action again.
+    ignore_broken_pipes()?;
     let fleet = fleet_of(arguments)?;
     let cluster = expected_cluster(&fleet)?;
     let nas = arguments.nas.as_deref();

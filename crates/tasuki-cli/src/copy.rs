@@ -1,6 +1,5 @@
 //! `tasuki run --copy`: program and files on all hosts for one job.
 
-use nix::sys::signal::{SigHandler, Signal, signal};
 use std::{
     ffi::OsString,
     io::{stdin, stdout},
@@ -12,6 +11,7 @@ use tasuki_copy::{Copied, Copier, Left, Wanted};
 use tasuki_fleet::Fleet;
 use tasuki_job::own_environment;
 use tasuki_launch::Detected;
+use tasuki_process::ignore_broken_pipes;
 use tasuki_terminal::{Failure, percent_bar};
 
 /// Most names of files that a line has.
@@ -21,6 +21,7 @@ const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
 /// Runs the agent of this host, which takes orders on standard input and answers on standard output.
 pub fn agent() -> Result<ExitCode, Failure> {
+    // A host that takes no more says why by itself, and must not end this process.
     ignore_broken_pipes()?;
     tasuki_copy::agent::run(stdin().lock(), stdout().lock())?;
     Ok(ExitCode::SUCCESS)
@@ -28,6 +29,7 @@ pub fn agent() -> Result<ExitCode, Failure> {
 
 /// Sends a job's program and files to all hosts of a fleet.
 pub fn send(fleet: &Fleet, detected: &Detected, files: &[PathBuf]) -> Result<Copied, Failure> {
+    // A host that takes no more says why by itself, and must not end this process.
     ignore_broken_pipes()?;
     let begin = Instant::now();
     let mut env = own_environment();
@@ -82,11 +84,4 @@ pub fn end(copied: Copied) {
     for line in failed {
         eprintln!("tasuki: the job's folder may still be there: {line}; the next --copy removes it");
     }
-}
-
-/// A host that takes no more says why by itself, and must not end this process.
-fn ignore_broken_pipes() -> Result<(), Failure> {
-    // SAFETY: ignoring a signal installs no handler.
-    unsafe { signal(Signal::SIGPIPE, SigHandler::SigIgn) }?;
-    Ok(())
 }

@@ -1,13 +1,15 @@
 //! `tasuki daemon`: the resident runtime's part on this host.
 
-use nix::sys::signal::{SigHandler, Signal, signal};
 use std::{io::Read, path::PathBuf, process::ExitCode};
 use tasuki_apply::{RUNTIME_FOLDER, cluster_checksum, state_folder};
 use tasuki_args::DaemonArgs;
 use tasuki_args::VERSION;
 use tasuki_fleet::Fleet;
 use tasuki_host::daemon;
-use tasuki_runtime::{Bundle, StartError, note, run as serve, start_again, start_local};
+use tasuki_process::ignore_broken_pipes;
+use tasuki_runtime::{
+    Bundle, RuntimeError, SOCKET, StartError, note, run as serve, start_again, start_local,
+};
 use tasuki_terminal::{Failure, counted, print_json};
 
 /// Runs the command.
@@ -29,8 +31,8 @@ pub fn run(arguments: &DaemonArgs) -> Result<ExitCode, Failure> {
     if arguments.background {
         daemon::leave_terminal();
     }
-    // SAFETY: ignoring a signal installs no handler. A command or a shepherd that is gone ends no daemon.
-    unsafe { signal(Signal::SIGPIPE, SigHandler::SigIgn) }?;
+    // A command or a shepherd that is gone ends no daemon.
+    ignore_broken_pipes()?;
     serve(&folder, VERSION, || match arguments.background {
         true => daemon::report_ready(),
         false => eprintln!("tasukid runs; Ctrl-C ends it, and jobs wait 10 minutes for the next one"),
@@ -60,7 +62,7 @@ fn status(json: bool) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let Some(note) = note else {
-        eprintln!("tasuki: no tasukid runs on this machine; `tasuki apply --runtime FILE` starts it");
+        eprintln!("tasuki: {}", RuntimeError::NoDaemon(SOCKET.into()));
         return Ok(ExitCode::FAILURE);
     };
     println!("tasukid runs as process {}, for host {}, version {}", note.pid, note.host, note.version);

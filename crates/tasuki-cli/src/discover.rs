@@ -1,6 +1,5 @@
 //! `tasuki discover`: an agent on every host, and the cluster file that follows from what they heard.
 
-use nix::sys::signal::{SigHandler, Signal, signal};
 use serde::Serialize;
 use std::{
     io::{stdin, stdout},
@@ -12,6 +11,7 @@ use tasuki_cluster::{Cluster, End, HostId, NicId};
 use tasuki_discover::{Description, Discoverer, Finding, Options, describe, patch, revised, ssh_hosts};
 use tasuki_fleet::{Fleet, LabHosts, SshHosts};
 use tasuki_plan::{advice, cabling_list, picture::draw_cluster, write_file};
+use tasuki_process::ignore_broken_pipes;
 use tasuki_terminal::{Failure, paragraph, percent_bar, print_json, table};
 use tasuki_topo::Network;
 
@@ -20,18 +20,16 @@ const PARTS: f64 = 1000.0;
 
 /// Runs the agent of this host, which takes orders on standard input and answers on standard output.
 pub fn agent() -> Result<ExitCode, Failure> {
-    // SAFETY: ignoring a signal installs no handler. It is ignored so that an agent whose discoverer is gone
-    // still puts NICs back.
-    unsafe { signal(Signal::SIGPIPE, SigHandler::SigIgn) }?;
+    // An agent whose discoverer is gone still puts NICs back.
+    ignore_broken_pipes()?;
     tasuki_discover::agent::run(stdin().lock(), stdout().lock())?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Runs the guard of an agent, which sets NICs down when its standard input ends.
 pub fn guard(names: &[String]) -> Result<ExitCode, Failure> {
-    // SAFETY: ignoring a signal installs no handler. It is ignored because the guard has to do its work also
-    // when nobody reads what it says.
-    unsafe { signal(Signal::SIGPIPE, SigHandler::SigIgn) }?;
+    // The guard has to do its work also when nobody reads what it says.
+    ignore_broken_pipes()?;
     tasuki_discover::agent::guard_main(names, stdin().lock(), stdout().lock())?;
     Ok(ExitCode::SUCCESS)
 }
@@ -54,9 +52,8 @@ struct Shown<'a> {
 pub fn run(arguments: &DiscoverArgs) -> Result<ExitCode, Failure> {
     arguments.overwrite.check_file(arguments.picture.as_deref())?;
     let known = known_file(arguments)?;
-    // SAFETY: ignoring a signal installs no handler. It is ignored because a host whose agent has ended is
-    // reported, and must not end the discovery.
-    unsafe { signal(Signal::SIGPIPE, SigHandler::SigIgn) }?;
+    // A host whose agent has ended is reported, and must not end the discovery.
+    ignore_broken_pipes()?;
     let fleet = fleet_of(arguments)?;
     let DiscoverArgs { name, time, wait, include, no_measure, .. } = arguments;
     let search = Search { name, time: *time, wait: *wait, include, measure: !no_measure };

@@ -6,7 +6,7 @@ use nix::{
     fcntl::{FcntlArg, OFlag, fcntl, open},
     sys::{
         prctl,
-        signal::{SigHandler, SigSet, Signal, signal},
+        signal::{SigSet, Signal},
         signalfd::{SfdFlags, SignalFd},
         stat::Mode,
     },
@@ -17,6 +17,7 @@ use std::{
     os::fd::{AsFd, FromRawFd, OwnedFd},
     process::ExitCode,
 };
+use tasuki_process::ignore_broken_pipes;
 
 /// The shepherd process. Its standard input is the socket to its owner, on which a [`JobSpec`] comes
 /// first. Returns the exit code: 0 after the job's end, whatever that was. To be called by `main` before
@@ -34,7 +35,8 @@ pub fn process_main() -> ExitCode {
 fn run() -> io::Result<()> {
     let socket = take_socket()?;
     close_on_exec();
-    ignore_broken_pipes();
+    // A write to an owner that has gone fails, and ends nothing. Ranks get the default action back.
+    ignore_broken_pipes()?;
     // The terminal of the owner is none of ours. A leader of a process group has left it already.
     let _ = setsid();
     prctl::set_child_subreaper(true)?;
@@ -58,12 +60,6 @@ fn take_socket() -> io::Result<OwnedFd> {
 fn close_on_exec() {
     // SAFETY: the call takes numbers, and changes a flag of descriptors without closing any.
     unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
-}
-
-/// A write to an owner that has gone fails, and ends nothing. Ranks get the default action back.
-fn ignore_broken_pipes() {
-    // SAFETY: ignoring a signal installs no handler.
-    let _ = unsafe { signal(Signal::SIGPIPE, SigHandler::SigIgn) };
 }
 
 /// The signals that the shepherd acts on, blocked, at a descriptor.

@@ -10,7 +10,6 @@ use crate::{
     discover::{Search, discover, show},
     install,
 };
-use nix::sys::signal::{SigHandler, Signal, signal};
 use serde::Serialize;
 use std::{
     path::{Path, PathBuf},
@@ -25,7 +24,7 @@ use tasuki_discover::{Description, Finding, ssh_hosts};
 use tasuki_fleet::{Fleet, LabHosts, SshHosts};
 use tasuki_host::{Mode, Report};
 use tasuki_install::{HostReport, Outcome, Place};
-use tasuki_process::quote;
+use tasuki_process::{ignore_broken_pipes, quote};
 use tasuki_terminal::{Failure, print_json};
 use tasuki_up::{Ending, Shown, Up, restore};
 use voice::Terminal;
@@ -60,9 +59,9 @@ pub fn up(arguments: &UpArgs) -> Result<ExitCode, Failure> {
     for end in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
         signal_hook::flag::register(end, Arc::clone(&interrupted))?;
     }
-    // SAFETY: ignoring a signal installs no handler. It is ignored because a host whose agent has ended is
-    // reported, and must not end this command before it has taken back what it did.
-    unsafe { signal(Signal::SIGPIPE, SigHandler::SigIgn) }?;
+    // A host whose agent has ended is reported, and must not end this command before it has taken back what
+    // it did.
+    ignore_broken_pipes()?;
     let ended = |failure: Failure| match interrupted.load(Ordering::Relaxed) {
         true => Failure::new("interrupted; nothing was set up").with_code(INTERRUPTED),
         false => failure,
