@@ -222,16 +222,20 @@ pub fn background(command: &mut Command) -> Background {
     Background(child.expect("the command starts"))
 }
 
-/// Waits until `condition` holds. The time limit keeps a defect from hanging the tests; nothing is measured
-/// with it.
+/// Looks at a condition before it counts as a hang, 10 ms apart. On a machine that others keep busy jobs took
+/// longer than 30 s to end.
+const LOOKS_MOST: u32 = 30_000;
+
+/// Waits until `condition` holds. The limit keeps a defect from hanging the tests; nothing is measured with
+/// it.
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    for _ in 0..3_000 {
+    for _ in 0..LOOKS_MOST {
         if condition() {
             return;
         }
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
-    panic!("waited 30 s for: {what}");
+    panic!("waited for five minutes or more for: {what}");
 }
 
 /// The labs that the process with this id has made for itself.
