@@ -53,7 +53,8 @@ provider: setup
 	$(CARGO) build --profile provider --locked -p tasuki-ofi
 
 # Puts the provider beside the `tasuki` of a folder. libfabric loads files that end in -fi.so, and cargo names
-# none so. Beside it the libfabric that stands before a distribution's, and NCCL's plug-in with its two names.
+# none so. Beside it the libfabric that stands before a distribution's, NCCL's plug-in with its two names,
+# and the library for OpenMP.
 define BESIDE
 	@mkdir -p $(1)/tasuki-provider
 	@ln -sfn ../../provider/libtasuki_fi.so $(1)/tasuki-provider/libtasuki-fi.so
@@ -61,6 +62,8 @@ define BESIDE
 	@mkdir -p $(1)/tasuki-provider/nccl
 	@ln -sfn ../../libnccl_net_tasuki.so $(1)/tasuki-provider/nccl/libnccl-net-tasuki.so
 	@ln -sfn libnccl-net-tasuki.so $(1)/tasuki-provider/nccl/librccl-net-tasuki.so
+	@mkdir -p $(1)/tasuki-provider/omp
+	@ln -sfn ../../libtasuki_omp.so $(1)/tasuki-provider/omp/libtasuki-omp.so
 endef
 
 # What tests need beside their own programs. They find a provider beside `tasuki` by either of its names.
@@ -69,6 +72,7 @@ test-build: setup provider
 	@ln -sfn ../provider/libtasuki_fi.so target/release/libtasuki_fi.so
 	@# Beside the tests is where cargo leaves a library of which only tests need it.
 	@ln -sfn ../../deps/libnccl_net_tasuki.so target/release/tasuki-provider/nccl/libnccl-net-tasuki.so
+	@ln -sfn ../../deps/libtasuki_omp.so target/release/tasuki-provider/omp/libtasuki-omp.so
 
 peers:
 	@scripts/setup --tests

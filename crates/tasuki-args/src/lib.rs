@@ -22,6 +22,7 @@ mod internal;
 mod jobs;
 mod lab;
 mod metrics;
+mod omp;
 mod overwrite;
 mod paper;
 mod plan;
@@ -65,6 +66,7 @@ pub use self::internal::InternalCommand;
 pub use self::jobs::{AttachArgs, ChangeArgs, DaemonArgs, HostsListArgs, JobsArgs, SubmitArgs};
 pub use self::lab::{FaultArgs, LabCommand, LabUp};
 pub use self::metrics::MetricsArgs;
+pub use self::omp::OmpArgs;
 pub use self::overwrite::Overwrite;
 pub use self::paper::{PaperArgs, PaperCommand, PaperData};
 pub use self::plan::{Best, PlanArgs};
@@ -172,6 +174,8 @@ pub enum Command {
     Demo(DemoArgs),
     /// Run an unmodified MPI program on a cluster: its own launcher, its own libmpi
     Run(Box<RunArgs>),
+    /// Run an unmodified OpenMP program of gcc on several hosts, whose memory becomes one
+    Omp(Box<OmpArgs>),
     /// Queue a job for the hosts' resident runtime, and print its number
     Submit(Box<SubmitArgs>),
     /// Which jobs wait, run and are held, and why they wait

@@ -1,5 +1,5 @@
-//! The C interface. `include/tasuki.h` states what every function does; this crate builds `libtasuki.so` and
-//! `libtasuki.a`.
+//! The C interface. `include/tasuki.h` and `include/tasuki_shared.h` state what every function does; this
+//! crate builds `libtasuki.so` and `libtasuki.a`.
 //!
 //! The border to C has one rule for each danger: a panic becomes `TASUKI_EINTERNAL` ([`guard`]), a null
 //! pointer becomes `TASUKI_EINVAL` ([`pointer`]), and every structure that crosses the border has the same
@@ -15,4 +15,5 @@ mod pointer;
 mod post;
 mod probe;
 mod remote;
+mod shared;
 mod types;

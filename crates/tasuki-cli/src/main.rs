@@ -85,6 +85,7 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Lab(command) => lab::run(command),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Omp(arguments) => jobs::omp(&arguments),
         Command::Submit(arguments) => jobs::submit(&arguments),
         Command::Jobs(arguments) => jobs::jobs(&arguments),
         Command::Attach(arguments) => jobs::attach(&arguments),

@@ -15,13 +15,14 @@ use tempfile::TempDir;
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Files of the provider's folder, and where hosts have them, below the prefix.
-const PARTS: [[&str; 2]; 5] = [
+const PARTS: [[&str; 2]; 6] = [
     ["libtasuki-fi.so", "lib/tasuki/libtasuki-fi.so"],
     ["libfabric/libfabric.so.1", "lib/tasuki/libfabric/libfabric.so.1"],
     ["libfabric/libtasuki-mrecv.so", "lib/tasuki/libfabric/libtasuki-mrecv.so"],
     ["nccl/libnccl-net-tasuki.so", "lib/tasuki/nccl/libnccl-net-tasuki.so"],
     // RCCL asks for the same by a name of its own.
     ["nccl/libnccl-net-tasuki.so", "lib/tasuki/nccl/librccl-net-tasuki.so"],
+    ["omp/libtasuki-omp.so", "lib/tasuki/omp/libtasuki-omp.so"],
 ];
 
 /// What a host gets, in a temporary file, which goes with this value.

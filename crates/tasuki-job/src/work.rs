@@ -51,6 +51,8 @@ pub struct WorkRequest<'a> {
     pub folder: PathBuf,
     /// Whether the job ends with the command that submits it.
     pub attended: bool,
+    /// Copies of a program without an MPI are what the user wants, and need not be told of.
+    pub copies: bool,
 }
 
 /// A job for the runtime, with what its user should know of it.
@@ -88,6 +90,7 @@ impl WorkRequest<'_> {
             *program = path.into_os_string();
         }
         let note = match self.ranks {
+            _ if self.copies => None,
             1 => None,
             ranks => Some(format!(
                 "{} uses no MPI that is known: {ranks} copies of it start, which know of each other by RANK, \

@@ -1,5 +1,6 @@
 //! Raw kernel calls that the other crates share: rtnetlink, ethtool, network namespaces, packet sockets,
-//! TCP's counters, ticks of processors, closing descriptors without waiting, memory barriers in all threads.
+//! TCP's counters, ticks of processors, closing descriptors without waiting, memory barriers in all threads,
+//! page faults.
 
 pub mod clock;
 mod conversation;
@@ -15,5 +16,6 @@ pub mod priority;
 mod speed;
 pub mod tcp;
 pub mod ticks;
+pub mod userfault;
 
 pub use speed::negotiated_mbits;

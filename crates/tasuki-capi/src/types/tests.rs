@@ -1,4 +1,4 @@
-//! The structures and numbers of `tasuki.h`, as a C compiler sees them, are those of this crate.
+//! The structures and numbers of the headers, as a C compiler sees them, are those of this crate.
 
 use std::mem::offset_of;
 use std::path::Path;
@@ -6,6 +6,7 @@ use std::process::Command;
 
 use super::*;
 use crate::code::CODES;
+use crate::shared::RawCounters;
 
 /// Every number of the header that this crate uses, as `expression value`.
 fn numbers() -> Vec<(String, i64)> {
@@ -75,11 +76,31 @@ fn numbers() -> Vec<(String, i64)> {
     all
 }
 
+/// Those of `tasuki_shared.h`: its counters are words in this order.
+fn shared_numbers() -> Vec<(String, i64)> {
+    let counters = [
+        ("wanted_read", offset_of!(RawCounters, wanted_read)),
+        ("wanted_write", offset_of!(RawCounters, wanted_write)),
+        ("installed", offset_of!(RawCounters, installed)),
+        ("fresh", offset_of!(RawCounters, fresh)),
+        ("dropped", offset_of!(RawCounters, dropped)),
+        ("deferred", offset_of!(RawCounters, deferred)),
+        ("sent", offset_of!(RawCounters, sent)),
+        ("messages", offset_of!(RawCounters, messages)),
+    ];
+    let field = |(name, at)| (format!("offsetof(tasuki_shared_counters, {name})"), at as i64);
+    let mut all: Vec<_> = counters.map(field).into();
+    all.push(("sizeof(tasuki_shared_counters)".into(), size_of::<RawCounters>() as i64));
+    all.push(("TASUKI_SHARED_PAGE".into(), tasuki_shared::PAGE as i64));
+    all
+}
+
 #[test]
 fn the_header_says_the_same_numbers() {
     let folder = tempfile::tempdir().expect("a folder for the program");
-    let mut source = "#include <stdio.h>\n#include <tasuki.h>\nint main(void) {\n".to_owned();
-    for (expression, _) in numbers() {
+    let mut source = "#include <stdio.h>\n#include <tasuki_shared.h>\nint main(void) {\n".to_owned();
+    let expected = [numbers(), shared_numbers()].concat();
+    for (expression, _) in &expected {
         source += &format!("printf(\"%lld\\n\", (long long)({expression}));\n");
     }
     source += "return 0;\n}\n";
@@ -96,12 +117,12 @@ fn the_header_says_the_same_numbers() {
     assert!(compile.status().expect("cc runs").success());
     let output = Command::new(&program).output().expect("the program runs").stdout;
     let output = String::from_utf8(output).expect("text");
-    let said: Vec<(String, i64)> = numbers()
-        .into_iter()
+    let said: Vec<(String, i64)> = expected
+        .iter()
         .zip(output.lines())
-        .map(|((expression, _), value)| (expression, value.parse().expect("a number")))
+        .map(|((expression, _), value)| (expression.clone(), value.parse().expect("a number")))
         .collect();
-    assert_eq!(said, numbers());
+    assert_eq!(said, expected);
 }
 
 #[test]

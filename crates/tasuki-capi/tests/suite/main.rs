@@ -4,3 +4,4 @@ mod build;
 mod pages;
 mod programs;
 mod run;
+mod shared;

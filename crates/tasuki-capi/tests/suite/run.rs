@@ -29,6 +29,11 @@ const LIMIT_SECONDS: &str = "120";
 
 impl Running {
     pub fn start(program: &Program, arguments: &[&str]) -> Running {
+        Running::start_with(program, arguments, &[])
+    }
+
+    /// As [`Running::start`], with these variables in the program's environment.
+    pub fn start_with(program: &Program, arguments: &[&str], variables: &[(&str, &str)]) -> Running {
         // `timeout` ends a program that hangs, even if this test is ended first. SIGUSR2 prints the
         // endpoint's state.
         let mut child = Command::new("timeout")
@@ -37,6 +42,7 @@ impl Running {
             .args(arguments)
             .env_remove("TASUKI_SHM")
             .env("TASUKI_DUMP", "1")
+            .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -1,5 +1,5 @@
-//! `tasuki submit`, `jobs`, `attach`, `cancel`, `hold`, `resume` and `hosts`: commands to the daemon of this
-//! host, or of the first host of a lab.
+//! `tasuki submit`, `omp`, `jobs`, `attach`, `cancel`, `hold`, `resume` and `hosts`: commands to the daemon
+//! of this host, or of the first host of a lab.
 
 mod follow;
 mod history;
@@ -7,7 +7,7 @@ mod lab;
 mod show;
 mod submit;
 
-pub use submit::{run, submit};
+pub use submit::{omp, run, submit};
 
 use lab::in_lab;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `tasuki submit`, and `tasuki run --resident`.
+//! `tasuki submit`, `tasuki run --resident` and `tasuki omp`.
 
 use super::{connect, follow::follow, lab::in_lab, number, odd};
 use signal_hook::{
@@ -11,11 +11,12 @@ use std::{
     thread,
     time::Duration,
 };
-use tasuki_args::{JobName, ProgramArgs, RunArgs, SubmitArgs};
+use tasuki_args::{JobName, OmpArgs, ProgramArgs, RunArgs, SubmitArgs};
 use tasuki_control::{Bytes, INPUT_MAX, JobId, Reply, Request, Terms, Work};
 use tasuki_fleet::Fleet;
 use tasuki_hang::HangWatch;
-use tasuki_job::{Prepared, Resident, WorkRequest};
+use tasuki_job::{Prepared, Resident, WorkRequest, own_environment, own_provider};
+use tasuki_launch::{OpenMp, Placement, find_program};
 use tasuki_runtime::Client;
 use tasuki_terminal::Failure;
 
@@ -27,7 +28,7 @@ pub fn submit(arguments: &SubmitArgs) -> Result<ExitCode, Failure> {
     }
     let mut client = connect()?;
     let terms = terms(&mut client, arguments)?;
-    let work = work(&mut client, program, false)?;
+    let work = work(&mut client, &request(program, false)?)?;
     println!("{}", submitted(&mut client, work, terms)?);
     Ok(ExitCode::SUCCESS)
 }
@@ -38,18 +39,57 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     if let Some(code) = in_lab(program.lab.as_deref(), &program.program)? {
         return Ok(code);
     }
+    let (timeout, sharing) = (arguments.timeout.map(seconds), arguments.sharing.sharing());
+    let terms = Terms { timeout, sharing, ..Terms::default() };
+    attend(&request(program, true)?, terms, arguments.label, |job| {
+        let watch = arguments.watch_hangs.map(|limit| {
+            // In a host of a lab the lab is found without its name.
+            let fleet = Fleet::find(None, arguments.cluster.as_deref())?;
+            Ok::<_, Failure>(HangWatch::start(fleet, job.to_string(), limit))
+        });
+        watch.transpose()
+    })
+}
+
+/// Runs an OpenMP program on several hosts, as [`run`] runs a job.
+pub fn omp(arguments: &OmpArgs) -> Result<ExitCode, Failure> {
+    if let Some(code) = in_lab(arguments.lab.as_deref(), &arguments.program)? {
+        return Ok(code);
+    }
+    let unfit = |error: &dyn std::error::Error| Failure::new(format!("tasuki omp: {error}"));
+    let library = OpenMp::of(&own_provider()?).map_err(|error| unfit(&error))?;
+    if let Some(program) = find_program(&arguments.program[0], &own_environment()) {
+        OpenMp::check(&program, &own_environment()).map_err(|error| unfit(&error))?;
+    }
+    let exports = [library.exports(arguments.threads), arguments.export.clone()].concat();
+    let request = WorkRequest {
+        ranks: arguments.processes,
+        program: &arguments.program,
+        mpi: None,
+        transport: None,
+        placement: Placement::ByNode,
+        exports: &exports,
+        folder: std::env::current_dir()?,
+        attended: true,
+        copies: true,
+    };
+    let (timeout, sharing) = (arguments.timeout.map(seconds), arguments.sharing.sharing());
+    attend(&request, Terms { timeout, sharing, ..Terms::default() }, arguments.label, |_| Ok(()))
+}
+
+/// Runs a job to its end; what `begun` returns lasts as long.
+fn attend<T>(
+    request: &WorkRequest<'_>,
+    terms: Terms,
+    label: bool,
+    begun: impl FnOnce(JobId) -> Result<T, Failure>,
+) -> Result<ExitCode, Failure> {
     // Signals are caught from before the start, so that none is lost.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let mut client = connect()?;
-    let work = work(&mut client, program, true)?;
-    let (timeout, sharing) = (arguments.timeout.map(seconds), arguments.sharing.sharing());
-    let job = submitted(&mut client, work, Terms { timeout, sharing, ..Terms::default() })?;
-    let watch = arguments.watch_hangs.map(|limit| {
-        // In a host of a lab the lab is found without its name.
-        let fleet = Fleet::find(None, arguments.cluster.as_deref())?;
-        Ok::<_, Failure>(HangWatch::start(fleet, job.to_string(), limit))
-    });
-    let _watch = watch.transpose()?;
+    let work = work(&mut client, request)?;
+    let job = submitted(&mut client, work, terms)?;
+    let _lasting = begun(job)?;
     // The daemon ends the job when this connection ends, so it lasts as long as this process.
     thread::spawn(move || feed(client, job));
     let mut canceller = connect()?;
@@ -61,7 +101,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
             }
         }
     });
-    follow(&mut connect()?, job, arguments.label)
+    follow(&mut connect()?, job, label)
 }
 
 /// Passes standard input on to rank 0.
@@ -112,12 +152,8 @@ fn submitted(client: &mut Client, work: Work, terms: Terms) -> Result<JobId, Fai
     }
 }
 
-fn work(client: &mut Client, program: &ProgramArgs, attended: bool) -> Result<Work, Failure> {
-    let resident = match client.ask(&Request::Hosts)? {
-        Reply::Hosts { lab, authenticate, hosts, .. } => Resident { lab, authenticate, hosts },
-        other => return Err(odd(&other)),
-    };
-    let request = WorkRequest {
+fn request(program: &ProgramArgs, attended: bool) -> Result<WorkRequest<'_>, Failure> {
+    Ok(WorkRequest {
         ranks: program.ranks,
         program: &program.program,
         mpi: program.mpi.as_deref(),
@@ -126,6 +162,14 @@ fn work(client: &mut Client, program: &ProgramArgs, attended: bool) -> Result<Wo
         exports: &program.export,
         folder: std::env::current_dir()?,
         attended,
+        copies: false,
+    })
+}
+
+fn work(client: &mut Client, request: &WorkRequest<'_>) -> Result<Work, Failure> {
+    let resident = match client.ask(&Request::Hosts)? {
+        Reply::Hosts { lab, authenticate, hosts, .. } => Resident { lab, authenticate, hosts },
+        other => return Err(odd(&other)),
     };
     let Prepared { work, notes } = request.prepare(&resident)?;
     notes.iter().for_each(|note| eprintln!("tasuki: {note}"));

@@ -10,3 +10,5 @@ mod jobs_openmpi;
 mod jobs_outlive;
 mod jobs_share;
 mod jobs_users;
+mod openmp;
+mod shared_memory;

@@ -138,6 +138,17 @@ pub fn tasuki_lab_program() -> &'static str {
     "/run/tasuki/bin/tasuki"
 }
 
+/// Processes that have a job's mark and share memory with each other: they have met.
+pub fn joined(mark: &str) -> Vec<i32> {
+    let serves = |pid: &i32| {
+        let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        tasks
+            .filter_map(|task| fs::read_to_string(task.path().join("comm")).ok())
+            .any(|name| name == "tasuki-pages\n")
+    };
+    processes(mark).into_iter().filter(serves).collect()
+}
+
 /// Processes that have a job's mark.
 pub fn processes(mark: &str) -> Vec<i32> {
     let wanted = format!("{JOB_MARK}={mark}");

@@ -1,0 +1,43 @@
+//! `tasuki omp`.
+
+use super::sharing::SharingArgs;
+use clap::Args;
+use std::{ffi::OsString, time::Duration};
+
+/// Options of `tasuki omp`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  gcc -O2 -fopenmp heat.c -o heat
+  tasuki omp -n 4 ./heat                # threads on four slots, as on one machine with four processors
+  tasuki omp -n 2 --threads 8 ./heat    # eight threads on each of two hosts
+
+The program is started once; its parallel regions run on all hosts, whose memory is one. It must be linked
+dynamically, by gcc, and be the same on all hosts, as must its libraries. A page of 4096 bytes that one host
+writes is fetched by the others when they next use it, in some tens of microseconds: what is fast divides its
+arrays into parts that threads keep. Output and files are those of the first process.")]
+pub struct OmpArgs {
+    /// Number of processes, each on a slot; hosts are filled one after the other in turn
+    #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub processes: u32,
+    /// Threads of each process
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub threads: u32,
+    /// Run in this lab, which has the runtime; none: the only one that is up
+    #[arg(long)]
+    pub lab: Option<String>,
+    /// Begin every line with the rank of the process that wrote it
+    #[arg(long)]
+    pub label: bool,
+    /// End the job when it has run so long: 90s, 10m, 24h
+    #[arg(long, value_name = "DURATION", value_parser = super::time::duration)]
+    pub timeout: Option<Duration>,
+    /// Pass a variable to all processes: NAME, or NAME=VALUE
+    #[arg(short = 'x', long)]
+    pub export: Vec<String>,
+    /// How the job gets on with others.
+    #[command(flatten)]
+    pub sharing: SharingArgs,
+    /// Program and arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    pub program: Vec<OsString>,
+}

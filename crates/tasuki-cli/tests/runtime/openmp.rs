@@ -1,0 +1,78 @@
+//! OpenMP programs on several hosts, by `tasuki omp`.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::support::{
+    eventually,
+    jobs::{Cluster, JOB_MARK, joined},
+    ok, skip_without_root, text, unique,
+};
+
+/// Compiles a program of tasuki-omp's tests. Hosts see it where it lies, which must not be below /tmp.
+fn build(source: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
+    let programs = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../tasuki-omp/tests/programs"));
+    let program = folder.path().join("program");
+    ok(Command::new("gcc")
+        .args(["-O2", "-fopenmp"])
+        .arg(programs.join(source))
+        .arg("-o")
+        .arg(&program)
+        .arg("-lm"));
+    let program = program.to_string_lossy().into_owned();
+    (folder, program)
+}
+
+#[test]
+fn openmp_programs_run_on_all_hosts_under_loss_and_cuts() {
+    if skip_without_root("openmp_programs_run_on_all_hosts_under_loss_and_cuts") {
+        return;
+    }
+    let (_folder, kernels) = build("kernels.c");
+    let expected = ok(Command::new(&kernels).arg("8").env("OMP_NUM_THREADS", "8"));
+    let cluster = Cluster::up("omp", 4);
+    let run = || cluster.output("omp", &["-n", "4", "--threads", "2", &kernels, "8"]);
+    let said = |output: &std::process::Output| String::from_utf8_lossy(&output.stdout).into_owned();
+    let output = run();
+    assert_eq!(said(&output), expected, "{}", text(&output));
+    cluster.lab.fault("loss", &["all", "1%"]);
+    let mark = unique("job");
+    let mut command = cluster.command("omp", &["-n", "4", "--threads", "2", &kernels, "8"]);
+    let cut = std::thread::scope(|scope| {
+        let job = scope.spawn(|| command.env(JOB_MARK, &mark).output().expect("runs"));
+        eventually("all processes", || joined(&mark).len() >= 4 || job.is_finished());
+        cluster.lab.fault("cut", &["n1-n2"]);
+        job.join().expect("no panic")
+    });
+    assert_eq!(said(&cut), expected, "{}", text(&cut));
+}
+
+/// The program's exit code is the command's; programs that cannot be spread are refused by name.
+#[test]
+fn what_openmp_programs_return_and_what_is_none() {
+    if skip_without_root("what_openmp_programs_return_and_what_is_none") {
+        return;
+    }
+    let (_folder, ends) = build("ends.c");
+    let cluster = Cluster::up("omp-ends", 2);
+    let output = cluster.output("omp", &["-n", "2", &ends, "return"]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(
+        (said.as_str(), output.status.code()),
+        ("no end of linehandler 2\n", Some(7)),
+        "{}",
+        text(&output)
+    );
+    cluster.refused(
+        "omp",
+        &["-n", "2", "/bin/true"],
+        "true: it does not use OpenMP; build it with gcc -fopenmp",
+    );
+    let output = cluster.output("omp", &["-n", "2", &ends, "spin", "1"]);
+    assert!(
+        !output.status.success() && text(&output).contains("rank 1 on n2 was killed by signal 9"),
+        "{}",
+        text(&output)
+    );
+}

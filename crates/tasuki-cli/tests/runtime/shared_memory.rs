@@ -1,0 +1,84 @@
+//! Programs of `tasuki_shared.h` on hosts of their own.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::support::{
+    eventually,
+    jobs::{Cluster, joined, processes},
+    ok, skip_without_root, text,
+};
+
+/// Compiles an example of the C interface. Hosts see it where it lies, which must not be below /tmp.
+struct Example {
+    folder: tempfile::TempDir,
+}
+
+impl Example {
+    fn build(name: &str) -> Example {
+        let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
+        let capi = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../tasuki-capi"));
+        let test = std::env::current_exe().expect("the path of this test");
+        let library = test.parent().expect("a folder").join("libtasuki.a");
+        let mut cc = Command::new("cc");
+        cc.args(["-O2", "-pthread", "-I"]).arg(capi.join("include"));
+        cc.arg(capi.join("examples").join(format!("{name}.c"))).arg("-o").arg(folder.path().join("program"));
+        ok(cc.arg(library).args(["-ldl", "-lm", "-lrt"]));
+        Example { folder }
+    }
+
+    fn path(&self) -> String {
+        self.folder.path().join("program").to_string_lossy().into_owned()
+    }
+}
+
+fn heat(said: &str) -> String {
+    let (_, rest) = said.split_once("heat ").unwrap_or_else(|| panic!("{said}"));
+    rest.split(',').next().expect("a number").to_owned()
+}
+
+/// Four hosts compute what one does, while packets are lost, a cable is cut and healed, and a process stands
+/// still for a while.
+#[test]
+fn hosts_share_memory_under_loss_cuts_and_a_stop() {
+    if skip_without_root("hosts_share_memory_under_loss_cuts_and_a_stop") {
+        return;
+    }
+    let example = Example::build("jacobi");
+    let cluster = Cluster::up("shared", 4);
+    let run = |ranks: &str, steps: &str| {
+        cluster.output("run", &["--resident", "-n", ranks, &example.path(), "300", steps])
+    };
+    let alone = run("1", "400");
+    let expected = heat(&String::from_utf8_lossy(&alone.stdout));
+    let all = run("4", "400");
+    assert_eq!(heat(&text(&all)), expected, "{}", text(&all));
+
+    cluster.lab.fault("loss", &["all", "1%"]);
+    let job = cluster.marked(&["-n", "4", &example.path(), "300", "400"]);
+    eventually("all processes", || joined(&job.mark).len() == 4);
+    cluster.lab.fault("cut", &["n1-n2"]);
+    let stopped = processes(&job.mark)[2].to_string();
+    ok(Command::new("kill").args(["-STOP", &stopped]));
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    ok(Command::new("kill").args(["-CONT", &stopped]));
+    cluster.lab.fault("heal", &["all"]);
+    cluster.until(&job.number, "done");
+    assert_eq!(heat(&ok(&mut cluster.command("attach", &[&job.number]))), expected);
+}
+
+/// A rank that is killed ends the job on all hosts, with its reason.
+#[test]
+fn a_killed_rank_ends_shared_memory_everywhere() {
+    if skip_without_root("a_killed_rank_ends_shared_memory_everywhere") {
+        return;
+    }
+    let example = Example::build("jacobi");
+    let cluster = Cluster::up("shared-dies", 3);
+    let job = cluster.marked(&["-n", "3", &example.path(), "1000", "1000000"]);
+    eventually("all processes", || joined(&job.mark).len() == 3);
+    ok(Command::new("kill").args(["-KILL", &processes(&job.mark)[1].to_string()]));
+    let ended = cluster.until(&job.number, "failed");
+    assert!(ended["reason"].as_str().is_some_and(|why| why.contains("was killed by signal 9")), "{ended}");
+    eventually("no process", || processes(&job.mark).is_empty());
+}

@@ -1,0 +1,32 @@
+//! OpenMP programs of gcc on several hosts: `libtasuki_omp.so`, loaded before libgomp and libc.
+//!
+//! Every host runs the same program. The process of rank 0 runs `main`; the others wait in
+//! [`start`] and run what parallel regions give them. Data, heap and the stacks of the program's threads are
+//! shared memory (`tasuki-shared`), at the same addresses everywhere, so that pointers mean the same: address
+//! randomisation is switched off, and hosts whose program or libraries lie elsewhere are refused.
+//!
+//! * [`start`]: from the loader to `main`.
+//! * [`alloc`], [`heap`]: `malloc` and its relatives give shared memory to the program's threads.
+//! * [`stack`]: the program runs on shared stacks, this library on private ones. A thread that holds a lock
+//!   of shared memory must not touch shared memory, and a stack is touched by every call.
+//! * [`team`], [`work`], [`lock`]: parallel regions, what is shared out in them, and mutual exclusion.
+//! * [`gomp`], [`tasks`], [`omp`]: the functions that programs call, as gcc 12 and its `omp.h` know them.
+//!
+//! The interface of OpenMP has no handle: the process is the program, and what belongs to it is in one place
+//! ([`world`]), set once.
+
+mod alloc;
+mod gomp;
+mod heap;
+mod locals;
+mod lock;
+mod loops;
+mod omp;
+mod plan;
+mod stack;
+mod start;
+mod tasks;
+mod team;
+mod thread;
+mod work;
+mod world;

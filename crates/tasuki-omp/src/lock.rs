@@ -1,0 +1,81 @@
+//! Mutual exclusion: `critical` and atomic blocks by locks of shared memory, which are messages; locks of
+//! `omp.h` by words in the program's memory, because they can be tried.
+
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+
+use crate::locals::must;
+use crate::stack::on_private;
+use crate::work::until;
+use crate::world::World;
+
+/// Locks that have no name in the program.
+pub const UNNAMED: u32 = u32::MAX;
+pub const ATOMIC: u32 = u32::MAX - 1;
+
+/// The lock of a name: names are words in the program's data, which are fewer than 2^32.
+pub fn of_name(name: usize) -> u32 {
+    (name / size_of::<usize>()) as u32
+}
+
+pub fn acquire(lock: u32) {
+    let Some(world) = World::get() else { return };
+    on_private(|| must(world.shared.lock(lock)));
+}
+
+pub fn release(lock: u32) {
+    let Some(world) = World::get() else { return };
+    let had = on_private(|| must(world.shared.unlock(lock)));
+    debug_assert!(had, "lock {lock} was not taken");
+}
+
+/// Takes a lock of `omp.h` if nobody has it.
+pub fn try_word(word: &AtomicI32) -> bool {
+    word.load(Ordering::Relaxed) == 0
+        && word.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
+}
+
+pub fn acquire_word(word: &AtomicI32) {
+    until(|| try_word(word));
+}
+
+pub fn release_word(word: &AtomicI32) {
+    word.store(0, Ordering::Release);
+}
+
+/// A lock of `omp.h` that its thread may take again, in the 16 bytes of `omp_nest_lock_t`.
+#[repr(C)]
+pub struct Nested {
+    word: AtomicI32,
+    count: AtomicI32,
+    /// The thread that has it, counted from 1.
+    owner: AtomicU64,
+}
+
+impl Nested {
+    pub fn clear(&self) {
+        self.word.store(0, Ordering::Relaxed);
+        self.count.store(0, Ordering::Relaxed);
+        self.owner.store(0, Ordering::Relaxed);
+    }
+
+    /// Takes it, or waits for it if `waits`; the number of times that this thread has it, 0 if it has not.
+    pub fn acquire(&self, waits: bool) -> i32 {
+        let me = u64::from(crate::thread::member().id) + 1;
+        if self.owner.load(Ordering::Relaxed) != me {
+            if waits {
+                acquire_word(&self.word);
+            } else if !try_word(&self.word) {
+                return 0;
+            }
+            self.owner.store(me, Ordering::Relaxed);
+        }
+        self.count.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub fn release(&self) {
+        if self.count.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.owner.store(0, Ordering::Relaxed);
+            release_word(&self.word);
+        }
+    }
+}

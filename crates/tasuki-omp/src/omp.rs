@@ -1,0 +1,187 @@
+//! The functions of `omp.h`, and of Fortran's `omp_lib` under the names that gfortran gives them.
+
+use std::ffi::{c_double, c_int};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use crate::lock::{self, Nested};
+use crate::thread;
+use crate::world::World;
+
+/// Functions without arguments that return a number, for C and Fortran.
+macro_rules! numbers {
+    ($($name:ident $fortran:ident $value:expr;)*) => {$(
+        #[unsafe(no_mangle)]
+        extern "C" fn $name() -> c_int {
+            $value
+        }
+
+        #[unsafe(no_mangle)]
+        extern "C" fn $fortran() -> c_int {
+            $value
+        }
+    )*};
+}
+
+fn all() -> c_int {
+    World::get().map_or(1, |world| world.threads()) as c_int
+}
+
+fn most() -> c_int {
+    let member = thread::member();
+    if member.level > 0 { 1 } else { World::get().map_or(1, |world| world.team(0)) as c_int }
+}
+
+numbers! {
+    omp_get_thread_num omp_get_thread_num_ thread::member().id as c_int;
+    omp_get_num_threads omp_get_num_threads_ thread::member().threads as c_int;
+    omp_get_max_threads omp_get_max_threads_ most();
+    omp_get_num_procs omp_get_num_procs_ all();
+    omp_get_thread_limit omp_get_thread_limit_ all();
+    omp_in_parallel omp_in_parallel_ c_int::from(thread::member().threads > 1);
+    omp_get_level omp_get_level_ thread::member().level as c_int;
+    omp_get_active_level omp_get_active_level_ c_int::from(thread::member().threads > 1);
+    omp_get_dynamic omp_get_dynamic_ 0;
+    omp_get_nested omp_get_nested_ 0;
+    omp_get_max_active_levels omp_get_max_active_levels_ 1;
+    omp_get_cancellation omp_get_cancellation_ 0;
+    omp_in_final omp_in_final_ 1;
+    omp_get_num_devices omp_get_num_devices_ 0;
+    omp_get_default_device omp_get_default_device_ 0;
+    omp_is_initial_device omp_is_initial_device_ 1;
+    omp_get_num_teams omp_get_num_teams_ 1;
+    omp_get_team_num omp_get_team_num_ 0;
+    omp_get_proc_bind omp_get_proc_bind_ 0;
+    omp_get_max_task_priority omp_get_max_task_priority_ 0;
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn omp_set_num_threads(threads: c_int) {
+    if let Some(world) = World::get() {
+        world.wanted.store(threads.max(1) as u32, Ordering::Relaxed);
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn omp_set_num_threads_(threads: *const c_int) {
+    // SAFETY: Fortran gives the place of a number.
+    omp_set_num_threads(unsafe { *threads });
+}
+
+/// Calls that change nothing here.
+macro_rules! ignored {
+    ($($name:ident)*) => {$(
+        #[unsafe(no_mangle)]
+        extern "C" fn $name(_: usize) {}
+    )*};
+}
+
+ignored! {
+    omp_set_dynamic omp_set_dynamic_ omp_set_nested omp_set_nested_ omp_set_max_active_levels
+    omp_set_max_active_levels_ omp_set_default_device omp_set_default_device_ omp_destroy_lock
+    omp_destroy_lock_ omp_destroy_nest_lock omp_destroy_nest_lock_
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn omp_get_wtime() -> c_double {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call writes to the place that it is given.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    now.tv_sec as f64 + 1e-9 * now.tv_nsec as f64
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn omp_get_wtime_() -> c_double {
+    omp_get_wtime()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn omp_get_wtick() -> c_double {
+    1e-9
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn omp_get_wtick_() -> c_double {
+    1e-9
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn omp_set_schedule(kind: c_int, chunk: c_int) {
+    if let Some(world) = World::get() {
+        // The highest bit says "monotonic".
+        world.schedule.0.store(kind as u32 & 0x7fff_ffff, Ordering::Relaxed);
+        world.schedule.1.store(chunk.into(), Ordering::Relaxed);
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn omp_set_schedule_(kind: *const c_int, chunk: *const c_int) {
+    // SAFETY: Fortran gives the places of numbers.
+    unsafe { omp_set_schedule(*kind, *chunk) };
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn omp_get_schedule(kind: *mut c_int, chunk: *mut c_int) {
+    let set = World::get().map(|world| &world.schedule);
+    let (what, many) =
+        set.map_or((1, 0), |(what, many)| (what.load(Ordering::Relaxed), many.load(Ordering::Relaxed)));
+    // SAFETY: the program gives places to write to.
+    unsafe { (*kind, *chunk) = (what as c_int, many as c_int) };
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn omp_get_schedule_(kind: *mut c_int, chunk: *mut c_int) {
+    // SAFETY: as above.
+    unsafe { omp_get_schedule(kind, chunk) };
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn omp_get_ancestor_thread_num(level: c_int) -> c_int {
+    let member = thread::member();
+    match level {
+        0 => 0,
+        level if level > 0 && level as u32 == member.level => member.id as c_int,
+        // Teams inside of teams have one thread: who is around them is not kept.
+        level if level > 0 && (level as u32) < member.level => 0,
+        _ => -1,
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn omp_get_team_size(level: c_int) -> c_int {
+    let member = thread::member();
+    match level {
+        0 => 1,
+        level if level > 0 && level as u32 == member.level => member.threads as c_int,
+        _ => -1,
+    }
+}
+
+/// Functions of locks, which C and Fortran both give by their places.
+macro_rules! locks {
+    ($($name:ident $fortran:ident ($word:ident: $kind:ty) -> $result:ty $value:block)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(lock: *const $kind) -> $result {
+            // SAFETY: the program gives the place of a lock, which it uses by these functions alone.
+            let $word = unsafe { &*lock };
+            $value
+        }
+
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $fortran(lock: *const $kind) -> $result {
+            // SAFETY: as above.
+            let $word = unsafe { &*lock };
+            $value
+        }
+    )*};
+}
+
+locks! {
+    omp_init_lock omp_init_lock_ (word: AtomicI32) -> () { word.store(0, Ordering::Relaxed) }
+    omp_set_lock omp_set_lock_ (word: AtomicI32) -> () { lock::acquire_word(word) }
+    omp_unset_lock omp_unset_lock_ (word: AtomicI32) -> () { lock::release_word(word) }
+    omp_test_lock omp_test_lock_ (word: AtomicI32) -> c_int { c_int::from(lock::try_word(word)) }
+    omp_init_nest_lock omp_init_nest_lock_ (nested: Nested) -> () { nested.clear() }
+    omp_set_nest_lock omp_set_nest_lock_ (nested: Nested) -> () { _ = nested.acquire(true) }
+    omp_unset_nest_lock omp_unset_nest_lock_ (nested: Nested) -> () { nested.release() }
+    omp_test_nest_lock omp_test_nest_lock_ (nested: Nested) -> c_int { nested.acquire(false) }
+}

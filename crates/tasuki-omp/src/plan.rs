@@ -1,0 +1,117 @@
+//! Loops whose iterations are shared out, and parallel regions, as values.
+
+use std::ffi::c_void;
+
+/// How iterations are shared out. The numbers are those of `omp_sched_t`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Kind {
+    /// Thread by thread, decided beforehand.
+    Static = 1,
+    /// To whoever asks.
+    Dynamic = 2,
+    /// To whoever asks, less and less.
+    Guided = 3,
+}
+
+/// A loop, the same in all threads of a team.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Plan {
+    /// The first value; values of unsigned loops in the same bits.
+    pub start: i64,
+    /// From one value to the next.
+    pub step: i64,
+    /// Iterations.
+    pub total: u64,
+    /// Iterations at a time; 0: as many as there are, divided by the threads.
+    pub chunk: u64,
+    pub kind: Kind,
+    /// Parts of the iterations are done in order.
+    pub ordered: bool,
+}
+
+impl Plan {
+    /// A loop of `long`: values from `start` on, before `end`.
+    pub fn signed(start: i64, end: i64, step: i64) -> Plan {
+        Plan::of(start, i128::from(end) - i128::from(start), step)
+    }
+
+    /// A loop of `unsigned long long`, which goes up or down.
+    pub fn unsigned(up: bool, start: u64, end: u64, step: u64) -> Plan {
+        // A step down is a negative number in the same bits.
+        let way = i128::from(end) - i128::from(start);
+        if up && step as i64 <= 0 {
+            // Steps of 2^63 and more come once at most.
+            return Plan { total: u64::from(way > 0), ..Plan::of(start as i64, 0, 1) };
+        }
+        Plan::of(start as i64, way, step as i64)
+    }
+
+    fn of(start: i64, way: i128, step: i64) -> Plan {
+        let size = i128::from(step);
+        let total =
+            if size == 0 || (way > 0) != (size > 0) { 0 } else { (way + size - size.signum()) / size };
+        Plan { start, step, total: total as u64, chunk: 0, kind: Kind::Static, ordered: false }
+    }
+
+    /// As told; a chunk below 1 stands for 1, but for static loops, which have parts as large as can be then.
+    pub fn schedule(self, kind: Kind, chunk: i64) -> Plan {
+        let least = if kind == Kind::Static { 0 } else { 1 };
+        Plan { kind, chunk: chunk.max(least) as u64, ..self }
+    }
+
+    pub fn ordered(self) -> Plan {
+        Plan { ordered: true, ..self }
+    }
+
+    pub fn value(&self, iteration: u64) -> i64 {
+        self.start.wrapping_add((iteration as i64).wrapping_mul(self.step))
+    }
+}
+
+/// A loop as the thread in it sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Loop {
+    pub plan: Plan,
+    /// The number of the construct; `None`: its iterations are decided beforehand, and nothing is shared.
+    pub ticket: Option<u64>,
+    /// Chunks of a static loop that this thread has had.
+    pub had: u64,
+    /// The iterations that the thread has now.
+    pub now: (u64, u64),
+}
+
+impl Loop {
+    /// No loop.
+    pub const NONE: Loop = Loop {
+        plan: Plan { start: 0, step: 1, total: 0, chunk: 0, kind: Kind::Static, ordered: false },
+        ticket: None,
+        had: 0,
+        now: (0, 0),
+    };
+}
+
+/// A function of the program that the threads of a team run.
+pub type Function = unsafe extern "C" fn(*mut c_void);
+
+/// A parallel region, as rank 0 tells the others.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Region {
+    /// The function; `None`: the program ends.
+    pub function: Option<Function>,
+    /// Its argument.
+    pub data: *mut c_void,
+    /// Threads of the team.
+    pub threads: u32,
+    /// Whether [`Region::plan`] is that of a loop in which the region begins.
+    pub loops: bool,
+    /// That loop.
+    pub plan: Plan,
+    /// The number of the first construct that shares out work.
+    pub ticket: u64,
+}
+
+// SAFETY: the pointers are the program's, which shares what they point to among its threads on purpose.
+unsafe impl Send for Region {}

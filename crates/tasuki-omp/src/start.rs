@@ -1,0 +1,284 @@
+//! From the loader to the program's `main`.
+//!
+//! The loader has run the constructors of libraries when it calls the program's entry, which calls
+//! `__libc_start_main`: this one. The program's own constructors have not run yet, so that they run once, at
+//! rank 0, on data that are shared already.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use tasuki_shared::{Meeting, Options, PAGE, Shared};
+
+use crate::heap::Heap;
+use crate::locals::must;
+use crate::stack::{self, on_private, on_shared};
+use crate::team;
+use crate::thread;
+use crate::world::{Control, Places, World};
+
+type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
+type Hook = Option<unsafe extern "C" fn()>;
+type Start = unsafe extern "C" fn(Main, c_int, *mut *mut c_char, Hook, Hook, Hook, *mut c_void) -> c_int;
+
+/// The variable by which `tasuki omp` says that this is a program to be spread over hosts.
+const VARIABLE: &CStr = c"TASUKI_OMP";
+/// Bytes of shared memory, stacks excepted. What is not touched costs nothing.
+const BYTES: usize = 64 << 30;
+
+unsafe extern "C" {
+    fn on_exit(function: unsafe extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+}
+
+/// The program's `main`, for [`begin`].
+static MAIN: OnceLock<Main> = OnceLock::new();
+
+/// Called by the program's entry in the place of libc's function.
+///
+/// # Safety
+/// As libc's, whose arguments it takes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __libc_start_main(
+    main: Main,
+    argc: c_int,
+    argv: *mut *mut c_char,
+    init: Hook,
+    fini: Hook,
+    rtld_fini: Hook,
+    stack_end: *mut c_void,
+) -> c_int {
+    // SAFETY: the name is a string; libc has a function of this name and type.
+    let real = unsafe {
+        let found = libc::dlsym(libc::RTLD_NEXT, c"__libc_start_main".as_ptr());
+        std::mem::transmute::<*mut c_void, Option<Start>>(found)
+    };
+    let Some(real) = real else { fail("libc has no __libc_start_main") };
+    // SAFETY: the names are strings.
+    let wanted = unsafe { !libc::getenv(VARIABLE.as_ptr()).is_null() && uses_openmp() };
+    if !wanted {
+        // SAFETY: all is as the program's entry gave it.
+        return unsafe { real(main, argc, argv, init, fini, rtld_fini, stack_end) };
+    }
+    // SAFETY: `argv` is the program's, which the environment follows.
+    unsafe { fix_addresses(argc, argv) };
+    let world = join(main as usize, real as usize).unwrap_or_else(|why| fail(&why));
+    // SAFETY: children of the program are programs of their own.
+    unsafe {
+        libc::unsetenv(VARIABLE.as_ptr());
+        libc::unsetenv(c"LD_PRELOAD".as_ptr());
+    }
+    if world.shared.rank() > 0 {
+        thread::enter_program(stack::new_private());
+        thread::on_private_stack(true);
+        team::serve(world);
+        leave(world, 0);
+    }
+    thread::enter_program(stack::new_private());
+    let _ = MAIN.set(main);
+    // SAFETY: `argv` is the program's. The handler is the first one, so that it is called last.
+    unsafe {
+        let argv = share_arguments(argc, argv);
+        on_exit(ended, std::ptr::null_mut());
+        real(begin, argc, argv, init, fini, rtld_fini, stack_end)
+    }
+}
+
+/// Whether the program, or a library of it, has libgomp.
+unsafe fn uses_openmp() -> bool {
+    // SAFETY: the name is a string; the library is not loaded if it is not there.
+    let found = unsafe { libc::dlopen(c"libgomp.so.1".as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
+    !found.is_null()
+}
+
+/// Starts the program again if the kernel has laid it at random addresses.
+///
+/// # Safety
+/// `argv` is the program's, which the environment follows.
+unsafe fn fix_addresses(argc: c_int, argv: *mut *mut c_char) {
+    // SAFETY: the call takes a number, which here only asks.
+    let now = unsafe { libc::personality(0xffff_ffff) };
+    if now >= 0 && now & libc::ADDR_NO_RANDOMIZE != 0 {
+        return;
+    }
+    // SAFETY: the names and values are strings, the vectors are the program's.
+    unsafe {
+        if now < 0 || libc::personality((now | libc::ADDR_NO_RANDOMIZE) as _) < 0 {
+            fail("addresses cannot be made the same on all hosts: personality(2) is forbidden here");
+        }
+        // Functions are found now, not at their first call, which would write to the program's data.
+        libc::setenv(c"LD_BIND_NOW".as_ptr(), c"1".as_ptr(), 1);
+        let program = std::fs::read_link("/proc/self/exe").unwrap_or_else(|error| fail(&error.to_string()));
+        let path = std::ffi::CString::new(std::os::unix::ffi::OsStrExt::as_bytes(program.as_os_str()));
+        unsafe extern "C" {
+            static environ: *const *const c_char;
+        }
+        let _ = argc;
+        libc::execve(path.unwrap_or_default().as_ptr(), argv.cast_const().cast(), environ);
+    }
+    fail(&format!("the program cannot be started again: {}", std::io::Error::last_os_error()));
+}
+
+/// Joins the other processes, and shares the program's data with them.
+fn join(main: usize, libc_start: usize) -> Result<&'static World, String> {
+    let text = |error: &dyn std::error::Error| error.to_string();
+    let per_process = threads()?;
+    let schedule = schedule()?;
+    let meeting = Meeting::from_env().map_err(|error| text(&error))?;
+    let endpoint = tasuki_engine::Options::from_env().map_err(|error| text(&error))?;
+    let stacks = meeting.size as usize * per_process as usize * stack::SHARED;
+    let data = data();
+    let control_bytes = size_of::<Control>().next_multiple_of(PAGE);
+    let options =
+        Options { bytes: BYTES + stacks + control_bytes, adopt: vec![data.clone()], ..Options::default() };
+    let shared = Shared::open(&meeting, &options, &endpoint).map_err(|error| text(&error))?;
+    let control = shared.base().cast::<Control>();
+    let places = Places {
+        addresses: [main, data.start, data.end, libc_start, threads as fn() -> _ as usize],
+        threads: per_process,
+    };
+    let stacks_start = control as usize + control_bytes;
+    let (heap_start, heap_end) = (stacks_start + stacks, stacks_start + stacks + BYTES);
+    if meeting.rank == 0 {
+        // SAFETY: the page lies at the beginning of the shared memory; others read it after the barrier.
+        unsafe { (&raw mut (*control).places).write(places) };
+        // SAFETY: as above.
+        unsafe { (*control).top.0.store(heap_start, std::sync::atomic::Ordering::Relaxed) };
+    }
+    must(shared.barrier());
+    // SAFETY: as above.
+    let first = unsafe { (&raw const (*control).places).read() };
+    if first != places {
+        return Err(format!(
+            "this host is not like that of rank 0: the program, its libraries or the number of threads \
+             differ ({places:x?} here, {first:x?} there). Use the same program and libraries on all hosts"
+        ));
+    }
+    // SAFETY: the range is that of the program's data, and the program has not begun.
+    unsafe { shared.adopt(std::slice::from_ref(&data)) }.map_err(|error| text(&error))?;
+    // SAFETY: the shared memory lives as long as the process.
+    let top = unsafe { &(*control).top.0 };
+    let heap = Heap::new(heap_start, heap_end, top);
+    let world = World::set(World::new(shared, heap, control, stacks_start, per_process, schedule));
+    team::start_threads(world).map_err(|error| format!("a thread cannot be started: {error}"))?;
+    Ok(world)
+}
+
+/// Threads of each process: `OMP_NUM_THREADS`, or one.
+fn threads() -> Result<u32, String> {
+    let Ok(text) = std::env::var("OMP_NUM_THREADS") else { return Ok(1) };
+    let first = text.split(',').next().unwrap_or_default().trim();
+    let number = first.parse().ok().filter(|number| (1..=256).contains(number));
+    number
+        .ok_or_else(|| format!("OMP_NUM_THREADS={text}: the threads of each process, 1 to 256, are expected"))
+}
+
+/// `OMP_SCHEDULE`: kind, as in `omp_sched_t`, and chunk.
+fn schedule() -> Result<(u32, i64), String> {
+    let Ok(text) = std::env::var("OMP_SCHEDULE") else { return Ok((1, 0)) };
+    let wrong = || format!("OMP_SCHEDULE={text}: static, dynamic, guided or auto is expected, and a chunk");
+    let plain = text.rsplit(':').next().unwrap_or_default();
+    let (kind, chunk) = plain.split_once(',').map_or((plain, None), |(kind, chunk)| (kind, Some(chunk)));
+    let kind = match kind.trim().to_ascii_lowercase().as_str() {
+        "static" | "auto" => 1,
+        "dynamic" => 2,
+        "guided" => 3,
+        _ => return Err(wrong()),
+    };
+    let chunk = chunk.map_or(Ok(0), |chunk| chunk.trim().parse()).map_err(|_| wrong())?;
+    Ok((kind, chunk))
+}
+
+/// The pages of the program's data that can be written: initialised, zero, and those of its libraries' data
+/// that the linker has moved there. What the loader has made read-only is not among these.
+fn data() -> Range<usize> {
+    unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, into: *mut c_void) -> c_int {
+        // SAFETY: the loader gives its own structures, and `into` is that of `data`.
+        let (info, into) = unsafe { (&*info, &mut *into.cast::<Range<usize>>()) };
+        // SAFETY: as above.
+        let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+        let place = |header: &libc::Elf64_Phdr| {
+            let start = info.dlpi_addr as usize + header.p_vaddr as usize;
+            start..start + header.p_memsz as usize
+        };
+        for header in headers.iter().filter(|header| header.p_type == libc::PT_LOAD) {
+            if header.p_flags & libc::PF_W != 0 {
+                *into = place(header);
+            }
+        }
+        if let Some(fixed) = headers.iter().find(|header| header.p_type == libc::PT_GNU_RELRO) {
+            into.start = into.start.max(place(fixed).end / PAGE * PAGE);
+        }
+        // The first object is the program.
+        1
+    }
+    let mut range = 0..0;
+    // SAFETY: the function is called with the range, before this returns.
+    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut range).cast()) };
+    range.start / PAGE * PAGE..range.end.next_multiple_of(PAGE)
+}
+
+/// Copies the arguments to shared memory: the program may hand them to its threads.
+///
+/// # Safety
+/// `argv` is the program's.
+unsafe fn share_arguments(argc: c_int, argv: *mut *mut c_char) -> *mut *mut c_char {
+    let count = argc as usize;
+    // SAFETY: the vector has so many strings, and the environment behind its end, of which only pointers are
+    // copied: the program looks for it there.
+    unsafe {
+        let mut all = count + 1;
+        while !(*argv.add(all)).is_null() {
+            all += 1;
+        }
+        // The vector of the kernel's values follows; no program looks for it by this way.
+        let copy = crate::alloc::malloc((all + 1) * size_of::<usize>()).cast::<*mut c_char>();
+        copy.copy_from_nonoverlapping(argv, all + 1);
+        for index in 0..count {
+            let text = CStr::from_ptr(*argv.add(index)).to_bytes_with_nul();
+            let place = crate::alloc::malloc(text.len()).cast::<u8>();
+            place.copy_from_nonoverlapping(text.as_ptr(), text.len());
+            *copy.add(index) = place.cast();
+        }
+        copy
+    }
+}
+
+/// Runs the program's `main` on a shared stack.
+unsafe extern "C" fn begin(argc: c_int, argv: *mut *mut c_char, envp: *mut *mut c_char) -> c_int {
+    let (Some(&main), Some(world)) = (MAIN.get(), World::get()) else { fail("main is not known") };
+    // SAFETY: the stack is that of rank 0's first thread, and the arguments are those that libc gave.
+    unsafe { on_shared(world.stack(0), || main(argc, argv, envp)) }
+}
+
+/// The last of rank 0's exit handlers.
+unsafe extern "C" fn ended(status: c_int, _: *mut c_void) {
+    // SAFETY: the call takes null for all streams.
+    unsafe { libc::fflush(std::ptr::null_mut()) };
+    let Some(world) = World::get() else { return };
+    on_private(|| {
+        if world.shared.rank() == 0 && thread::member().level == 0 {
+            team::dismiss(world);
+            leave(world, status);
+        }
+        // The others can do nothing without this process, and are told that it is gone.
+        // SAFETY: the call takes a number and does not return.
+        unsafe { libc::_exit(status) }
+    });
+}
+
+/// Leaves together with the other processes, and ends this one.
+fn leave(world: &World, status: c_int) -> ! {
+    // SAFETY: the call takes null for all streams.
+    unsafe { libc::fflush(std::ptr::null_mut()) };
+    // SAFETY: the object is used by no thread any more, and is not dropped again: the process ends here.
+    let shared = unsafe { std::ptr::read(&world.shared) };
+    must(shared.depart());
+    // SAFETY: the call takes a number and does not return.
+    unsafe { libc::_exit(status) }
+}
+
+fn fail(why: &str) -> ! {
+    eprintln!("tasuki omp: {why}");
+    // SAFETY: the call takes a number and does not return.
+    unsafe { libc::_exit(1) }
+}

@@ -1,0 +1,123 @@
+//! Parallel regions: rank 0 tells the other processes, and each process its threads.
+
+use std::ffi::c_void;
+
+use crate::locals::must;
+use crate::loops;
+use crate::plan::{Function, Plan, Region};
+use crate::stack::{self, on_private, on_shared};
+use crate::thread::{self, ALONE, Member};
+use crate::world::World;
+
+/// Starts the threads of this process beside its first one.
+pub fn start_threads(world: &'static World) -> std::io::Result<()> {
+    for local in 1..world.per_process {
+        let name = format!("omp-{}", world.shared.rank() * world.per_process + local);
+        std::thread::Builder::new().name(name).spawn(move || {
+            thread::enter_program(stack::new_private());
+            thread::on_private_stack(true);
+            world.locals.serve(|region| take_part(world, region, local));
+        })?;
+    }
+    Ok(())
+}
+
+/// A thread of this process runs its part of a region, on its shared stack.
+fn take_part(world: &World, region: &Region, local: u32) {
+    let id = world.shared.rank() * world.per_process + local;
+    let Some(function) = region.function.filter(|_| id < region.threads) else { return };
+    enter(region, id);
+    // SAFETY: each thread has a shared stack of its own, on which nothing runs between regions. The program
+    // promises that its threads may call the function.
+    unsafe { on_shared(world.stack(local), || function(region.data)) };
+    thread::join(ALONE);
+}
+
+fn enter(region: &Region, id: u32) {
+    thread::join(Member { id, threads: region.threads, level: 1 });
+    thread::set_ticket(region.ticket);
+    if region.loops {
+        loops::begin(region.plan);
+    }
+}
+
+/// The program comes to a parallel region that wants so many threads (0: as many as there are), and may begin
+/// with a loop.
+pub fn parallel(function: Function, data: *mut c_void, wanted: u32, plan: Option<Plan>) {
+    let member = thread::member();
+    let world = World::get().filter(|world| member.level == 0 && world.shared.rank() == 0);
+    let threads = world.map_or(1, |world| world.team(wanted));
+    let Some(world) = world.filter(|_| threads > 1) else {
+        return alone(function, data, member, plan);
+    };
+    let region = Region {
+        function: Some(function),
+        data,
+        threads,
+        loops: plan.is_some(),
+        plan: plan.unwrap_or(Plan::signed(0, 0, 1)),
+        ticket: thread::ticket(),
+    };
+    on_private(|| {
+        world.set_region(region);
+        must(world.shared.barrier());
+        world.locals.tell(world.per_process - 1, &region);
+    });
+    enter(&region, 0);
+    // SAFETY: the program promises that its threads may call the function.
+    unsafe { function(data) };
+    thread::join(member);
+    on_private(|| {
+        world.locals.wait();
+        must(world.shared.barrier());
+    });
+}
+
+/// A region inside of another one, or on one thread.
+fn alone(function: Function, data: *mut c_void, member: Member, plan: Option<Plan>) {
+    let outer = thread::current_loop();
+    thread::join(Member { id: 0, threads: 1, level: member.level + 1 });
+    if let Some(plan) = plan {
+        loops::begin(plan);
+    }
+    // SAFETY: the program promises that its threads may call the function.
+    unsafe { function(data) };
+    thread::join(member);
+    thread::set_loop(outer);
+}
+
+/// What the processes beside rank 0 do until the program ends.
+pub fn serve(world: &'static World) {
+    loop {
+        must(world.shared.barrier());
+        let region = world.region();
+        if region.function.is_none() {
+            return;
+        }
+        world.locals.tell(world.per_process - 1, &region);
+        take_part(world, &region, 0);
+        world.locals.wait();
+        // What threads here have printed comes before what rank 0 prints next.
+        // SAFETY: the call takes null for all streams.
+        unsafe { libc::fflush(std::ptr::null_mut()) };
+        must(world.shared.barrier());
+    }
+}
+
+/// The program ends: the other processes may end, too.
+pub fn dismiss(world: &World) {
+    let plan = Plan::signed(0, 0, 1);
+    let (function, data) = (None, std::ptr::null_mut());
+    world.set_region(Region { function, data, threads: 0, loops: false, plan, ticket: 0 });
+    must(world.shared.barrier());
+}
+
+impl World {
+    /// Threads of the next team if the program wants so many; 0: as many as there are.
+    pub fn team(&self, wanted: u32) -> u32 {
+        let set = self.wanted.load(std::sync::atomic::Ordering::Relaxed);
+        let all = self.threads();
+        let wanted = if wanted > 0 { wanted } else { set };
+        if wanted == 0 { all } else { wanted.min(all) }
+    }
+}

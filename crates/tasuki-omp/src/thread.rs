@@ -1,0 +1,80 @@
+//! What each thread knows of itself.
+
+use std::cell::Cell;
+
+use crate::plan::Loop;
+
+/// The team in which a thread runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Member {
+    /// This thread in its team, counted from 0.
+    pub id: u32,
+    /// Threads of the team.
+    pub threads: u32,
+    /// Parallel regions around this place; those of one thread count.
+    pub level: u32,
+}
+
+/// A thread outside of parallel regions.
+pub const ALONE: Member = Member { id: 0, threads: 1, level: 0 };
+
+thread_local! {
+    static OF_PROGRAM: Cell<bool> = const { Cell::new(false) };
+    static ON_PRIVATE_STACK: Cell<bool> = const { Cell::new(false) };
+    static PRIVATE_STACK: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+    static MEMBER: Cell<Member> = const { Cell::new(ALONE) };
+    static TICKET: Cell<u64> = const { Cell::new(0) };
+    static LOOP: Cell<Loop> = const { Cell::new(Loop::NONE) };
+}
+
+/// Whether this thread runs the program's code, and what it allocates is shared.
+pub fn is_of_program() -> bool {
+    OF_PROGRAM.get() && !ON_PRIVATE_STACK.get()
+}
+
+/// This thread runs the program's code from now on. Its calls of this library run on a private stack.
+pub fn enter_program(private_stack: (usize, usize)) {
+    PRIVATE_STACK.set(private_stack);
+    OF_PROGRAM.set(true);
+}
+
+/// The private stack, unless the thread is on it already, or has none.
+pub fn private_stack() -> Option<(usize, usize)> {
+    let stack = PRIVATE_STACK.get();
+    (stack.1 > 0 && !ON_PRIVATE_STACK.get()).then_some(stack)
+}
+
+/// Notes whether this thread is on its private stack.
+pub fn on_private_stack(on: bool) {
+    ON_PRIVATE_STACK.set(on);
+}
+
+/// This thread's place in its team.
+pub fn member() -> Member {
+    MEMBER.get()
+}
+
+/// This thread is in another team now; returns what it was in.
+pub fn join(member: Member) -> Member {
+    MEMBER.replace(member)
+}
+
+/// The number of the next construct that shares out work, the same in all threads of a team.
+pub fn ticket() -> u64 {
+    TICKET.get()
+}
+
+/// Sets that number.
+pub fn set_ticket(ticket: u64) {
+    TICKET.set(ticket);
+}
+
+/// The loop in which this thread is.
+pub fn current_loop() -> Loop {
+    LOOP.get()
+}
+
+/// This thread is in this loop now.
+pub fn set_loop(to: Loop) {
+    LOOP.set(to);
+}

@@ -1,0 +1,98 @@
+//! What constructs share out among the threads of a team, in shared memory: a slot for each, in turn.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::stack::on_private;
+use crate::thread;
+use crate::world::{SLOTS, Slot, World};
+
+/// Looks at shared memory before a thread sleeps between looks.
+const LOOKS: u32 = 100;
+/// How long it sleeps then.
+const NAP: Duration = Duration::from_micros(20);
+
+/// Waits until something is so that other threads bring about.
+pub fn until(mut so: impl FnMut() -> bool) {
+    for _ in 0..LOOKS {
+        if so() {
+            return;
+        }
+        std::thread::yield_now();
+    }
+    while !so() {
+        std::thread::sleep(NAP);
+    }
+}
+
+/// This thread comes to the next construct: its number. Waits until the slot is free, if the thread has run
+/// ahead of others by as many constructs as there are slots.
+pub fn next_ticket() -> u64 {
+    let ticket = thread::ticket();
+    thread::set_ticket(ticket + 1);
+    if let Some(world) = World::get() {
+        let slot = world.slot(ticket);
+        until(|| slot.used.load(Ordering::Acquire) == ticket / SLOTS);
+    }
+    ticket
+}
+
+/// This thread is through with a construct. The last one makes the slot ready for another.
+pub fn leave(ticket: u64) {
+    let Some(world) = World::get() else { return };
+    let slot = world.slot(ticket);
+    if slot.left.fetch_add(1, Ordering::AcqRel) + 1 == thread::member().threads {
+        clear(slot);
+        slot.used.store(ticket / SLOTS + 1, Ordering::Release);
+    }
+}
+
+fn clear(slot: &Slot) {
+    for number in [&slot.next, &slot.turn] {
+        number.store(0, Ordering::Relaxed);
+    }
+    for number in [&slot.came, &slot.left] {
+        number.store(0, Ordering::Relaxed);
+    }
+    slot.copied.store(0, Ordering::Relaxed);
+}
+
+/// Whether this thread is the first one at a `single`.
+pub fn single() -> bool {
+    let Some(world) = World::get().filter(|_| thread::member().threads > 1) else { return true };
+    let ticket = next_ticket();
+    let first = world.slot(ticket).came.fetch_add(1, Ordering::AcqRel) == 0;
+    leave(ticket);
+    first
+}
+
+/// As [`single`], where the first thread hands something to the others: `None` for that one, which calls
+/// [`hand_copy`] then.
+pub fn single_copy() -> Option<usize> {
+    let world = World::get().filter(|_| thread::member().threads > 1)?;
+    let ticket = next_ticket();
+    let slot = world.slot(ticket);
+    if slot.came.fetch_add(1, Ordering::AcqRel) == 0 {
+        return None;
+    }
+    barrier();
+    let copied = slot.copied.load(Ordering::Acquire);
+    leave(ticket);
+    Some(copied)
+}
+
+/// The first thread of a `single` hands something to all.
+pub fn hand_copy(copy: usize) {
+    let Some(world) = World::get().filter(|_| thread::member().threads > 1) else { return };
+    let ticket = thread::ticket() - 1;
+    world.slot(ticket).copied.store(copy, Ordering::Release);
+    barrier();
+    leave(ticket);
+}
+
+/// Waits for all threads of the team.
+pub fn barrier() {
+    let member = thread::member();
+    let Some(world) = World::get().filter(|_| member.threads > 1) else { return };
+    on_private(|| world.locals.barrier(&world.shared, world.per_process, member.threads));
+}

@@ -1,0 +1,147 @@
+//! What belongs to the program in this process.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, AtomicUsize};
+
+use tasuki_shared::Shared;
+
+use crate::heap::Heap;
+use crate::locals::Locals;
+use crate::plan::Region;
+
+/// Constructs that share out work which may be under way at a time, because threads run ahead (`nowait`).
+pub const SLOTS: u64 = 64;
+
+/// What the processes of a program must agree on before they share data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct Places {
+    /// `main`, the program's data, a function of libc, a function of this library.
+    pub addresses: [usize; 5],
+    /// Threads of each process.
+    pub threads: u32,
+}
+
+/// A page of its own for what one construct shares out.
+#[repr(C, align(4096))]
+pub struct Slot {
+    /// How often this slot has been used up.
+    pub used: AtomicU64,
+    /// The next iteration that nobody has.
+    pub next: AtomicU64,
+    /// The iteration whose turn it is in an ordered loop.
+    pub turn: AtomicU64,
+    /// Threads that have come, of which the first one takes a `single`.
+    pub came: AtomicU32,
+    /// Threads that are through.
+    pub left: AtomicU32,
+    /// What a `single` hands to all (`copyprivate`).
+    pub copied: AtomicUsize,
+}
+
+/// The first pages of the shared memory.
+#[repr(C, align(4096))]
+pub struct Control {
+    /// Written by rank 0 between two barriers.
+    pub region: Region,
+    /// Written by rank 0 at the start.
+    pub places: Places,
+    /// The end of what was taken of the heap.
+    pub top: TopPage,
+    /// Where constructs share out work.
+    pub slots: [Slot; SLOTS as usize],
+}
+
+/// The heap's end, in a page of its own.
+#[repr(C, align(4096))]
+pub struct TopPage(pub AtomicUsize);
+
+/// The program in this process.
+pub struct World {
+    pub shared: Shared,
+    pub heap: Heap,
+    /// The first of the shared memory.
+    control: *mut Control,
+    /// The first shared stack: one for each thread of the program.
+    pub stacks: usize,
+    /// Threads of each process.
+    pub per_process: u32,
+    /// This process's threads.
+    pub locals: Locals,
+    /// Threads that the next region gets; 0: all.
+    pub wanted: AtomicU32,
+    /// `OMP_SCHEDULE`, or what `omp_set_schedule` has set: kind and chunk.
+    pub schedule: (AtomicU32, AtomicI64),
+}
+
+// SAFETY: the pointer is to shared memory that lives as long as the process, and what is behind it is used as
+// its fields say.
+unsafe impl Send for World {}
+// SAFETY: as above.
+unsafe impl Sync for World {}
+
+static WORLD: OnceLock<World> = OnceLock::new();
+
+impl World {
+    /// The program; `None` before it has begun.
+    pub fn get() -> Option<&'static World> {
+        WORLD.get()
+    }
+
+    /// The program begins.
+    pub fn set(world: World) -> &'static World {
+        WORLD.get_or_init(|| world)
+    }
+
+    pub fn new(
+        shared: Shared,
+        heap: Heap,
+        control: *mut Control,
+        stacks: usize,
+        per_process: u32,
+        schedule: (u32, i64),
+    ) -> World {
+        World {
+            shared,
+            heap,
+            control,
+            stacks,
+            per_process,
+            locals: Locals::default(),
+            wanted: AtomicU32::new(0),
+            schedule: (AtomicU32::new(schedule.0), AtomicI64::new(schedule.1)),
+        }
+    }
+
+    pub fn heap(&self) -> &Heap {
+        &self.heap
+    }
+
+    /// All threads of all processes.
+    pub fn threads(&self) -> u32 {
+        self.per_process * self.shared.size()
+    }
+
+    /// The region that rank 0 has told of. Only rank 0 writes it, and only between two barriers.
+    pub fn region(&self) -> Region {
+        // SAFETY: a barrier lies between this and rank 0's write, before and after.
+        unsafe { (&raw const (*self.control).region).read() }
+    }
+
+    /// Rank 0 tells of a region.
+    pub fn set_region(&self, region: Region) {
+        // SAFETY: all others wait in a barrier.
+        unsafe { (&raw mut (*self.control).region).write(region) };
+    }
+
+    /// Where a construct shares out work.
+    pub fn slot(&self, ticket: u64) -> &Slot {
+        // SAFETY: the control page lives as long as the process, and slots are used by atomic operations.
+        unsafe { &(*self.control).slots[(ticket % SLOTS) as usize] }
+    }
+
+    /// The shared stack of a thread of this process.
+    pub fn stack(&self, local: u32) -> usize {
+        self.stacks + (self.shared.rank() * self.per_process + local) as usize * crate::stack::SHARED
+    }
+}

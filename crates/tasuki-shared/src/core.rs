@@ -1,0 +1,222 @@
+//! The state of a process that shares memory, behind one lock: the protocol, and what it wants done.
+
+use std::collections::HashMap;
+use std::io;
+use std::time::Instant;
+
+use tasuki_dsm::{Access, Action, Lock, Message, Node, NodeId, Page};
+use tasuki_engine::{Buffer, Completion, Endpoint, Peer, RecvArgs, Report, SendArgs};
+
+use crate::segment::{PAGE, Segment};
+
+/// Bytes of a buffer into which messages of all peers come.
+const BUFFER: usize = 64 * (Message::LEN + PAGE);
+/// Buffers; while one is full the others take what comes.
+const BUFFERS: usize = 2;
+/// Tag of receives that no message matches: each only waits for the end of its peer. Their contexts follow
+/// those of the buffers, in the order of the nodes.
+const NEVER: u64 = u64::MAX;
+
+/// The state of a process. All functions are called with the lock held, in which this lies.
+pub(crate) struct Core {
+    pub node: Node,
+    /// By rank; `None`: this process.
+    peers: Vec<Option<Peer>>,
+    buffers: Vec<Box<[u8]>>,
+    began: Instant,
+    /// Locks that have come and that no thread has taken yet.
+    pub granted: HashMap<Lock, usize>,
+    /// Barriers that this process has passed, by number of processes.
+    pub passed: HashMap<usize, u64>,
+    /// Why the memory is lost.
+    pub lost: Option<String>,
+    /// The process is leaving: others may leave, too.
+    pub leaving: bool,
+}
+
+impl Core {
+    /// The state of a process whose node is new; peers by rank.
+    pub fn new(node: Node, peers: Vec<Option<Peer>>) -> Core {
+        let buffers = (0..BUFFERS).map(|_| vec![0; BUFFER].into_boxed_slice()).collect();
+        let (began, granted, lost) = (Instant::now(), HashMap::new(), None);
+        Core { node, peers, buffers, began, granted, passed: HashMap::new(), lost, leaving: false }
+    }
+
+    /// Nanoseconds since the process joined.
+    pub fn now(&self) -> u64 {
+        self.began.elapsed().as_nanos() as u64
+    }
+
+    /// Posts all receives.
+    pub fn listen(&mut self, endpoint: &Endpoint) -> Result<(), String> {
+        for index in 0..BUFFERS {
+            self.post(endpoint, index)?;
+        }
+        for (rank, peer) in self.peers.iter().enumerate() {
+            let Some(peer) = *peer else { continue };
+            let context = (BUFFERS + rank) as u64;
+            let (source, tag) = (Some(peer), Some(NEVER));
+            let report = Report::Completion;
+            let args = RecvArgs { source, tag, ignore: 0, buffers: &[], multi: None, report, context };
+            // SAFETY: there is no memory.
+            unsafe { endpoint.recv(&args) }.map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn post(&mut self, endpoint: &Endpoint, index: usize) -> Result<(), String> {
+        let buffer = &mut self.buffers[index];
+        let buffers = [Buffer { ptr: buffer.as_mut_ptr(), len: buffer.len() }];
+        let args = RecvArgs {
+            source: None,
+            tag: None,
+            ignore: 0,
+            buffers: &buffers,
+            multi: Some(Message::LEN + PAGE),
+            report: Report::Completion,
+            context: index as u64,
+        };
+        // SAFETY: the buffer lives as long as this object, which is dropped after the endpoint's last use
+        // (`Inner::endpoint` is closed first), and is read only where a completion says so.
+        unsafe { endpoint.recv(&args) }.map_err(|error| error.to_string())
+    }
+
+    /// Something is over at the endpoint; an error says why the memory is lost.
+    pub fn complete(
+        &mut self,
+        completion: &Completion,
+        endpoint: &Endpoint,
+        segment: &Segment,
+    ) -> Result<(), String> {
+        match *completion {
+            Completion::Recv { context, source, ptr, len, total, last, .. } => {
+                // SAFETY: the endpoint has written these bytes of a buffer of this object, and nobody else
+                // uses them before the buffer is posted again.
+                let bytes = unsafe { std::slice::from_raw_parts(ptr.cast_const(), len as usize) };
+                if total != len {
+                    return Err(format!("a message of {total} bytes came, which no process sends"));
+                }
+                self.hear(source, bytes, endpoint, segment)?;
+                if last {
+                    self.post(endpoint, context as usize)?;
+                }
+                Ok(())
+            }
+            Completion::Error { peer, failure, send, .. } if !self.leaving => {
+                let rank = self.peers.iter().position(|one| *one == peer && one.is_some());
+                let who = rank.map_or("a process".to_owned(), |rank| format!("rank {rank}"));
+                let at = peer.and_then(|peer| endpoint.peer_address(peer));
+                let at = at.map_or(String::new(), |address| format!(" on host {}", address.host()));
+                let why = peer.and_then(|peer| endpoint.failure_reason(peer));
+                let why = why.unwrap_or_else(|| failure.to_string());
+                let what = if send { "cannot be reached" } else { "is gone" };
+                Err(format!("{who}{at} {what}: {why}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A message has come.
+    fn hear(
+        &mut self,
+        source: Peer,
+        bytes: &[u8],
+        endpoint: &Endpoint,
+        segment: &Segment,
+    ) -> Result<(), String> {
+        // Strangers who learnt this endpoint's address by chance are not heard.
+        let Some(rank) = self.peers.iter().position(|peer| *peer == Some(source)) else { return Ok(()) };
+        let (head, page) = bytes.split_at(bytes.len().min(Message::LEN));
+        let message = Message::from_bytes(head).map_err(|error| format!("rank {rank}: {error}"))?;
+        let expected = if matches!(message, Message::Bytes { .. }) { PAGE } else { 0 };
+        if page.len() != expected {
+            return Err(format!("rank {rank} sends {} bytes with {message:?}", page.len()));
+        }
+        let now = self.now();
+        self.node.handle(NodeId(rank as u8), message, now).map_err(|violation| violation.to_string())?;
+        self.act(page, endpoint, segment)
+    }
+
+    /// A thread waits for a page.
+    pub fn fault(
+        &mut self,
+        page: Page,
+        access: Access,
+        endpoint: &Endpoint,
+        segment: &Segment,
+    ) -> Result<(), String> {
+        let now = self.now();
+        self.node.fault(page, access, now);
+        self.act(&[], endpoint, segment)
+    }
+
+    /// Does what is due by now, and says in how many nanoseconds something is due next.
+    pub fn tick(&mut self, endpoint: &Endpoint, segment: &Segment) -> Result<Option<u64>, String> {
+        let now = self.now();
+        if self.node.poll_timeout().is_some_and(|at| at <= now) {
+            self.node.handle_timeout(now);
+            self.act(&[], endpoint, segment)?;
+        }
+        Ok(self.node.poll_timeout().map(|at| at.saturating_sub(now)))
+    }
+
+    /// Does what the node wants; `came` are the bytes of the message that was handled last.
+    pub fn act(&mut self, came: &[u8], endpoint: &Endpoint, segment: &Segment) -> Result<(), String> {
+        while let Some(action) = self.node.poll_action() {
+            match action {
+                Action::Send { to, message } => self.send(to, message, None, endpoint)?,
+                Action::SendPage { to, message } => {
+                    let Message::Bytes { page, .. } = message else { continue };
+                    self.send(to, message, Some(segment.buffer(page)), endpoint)?;
+                }
+                Action::Locked(lock) => *self.granted.entry(lock).or_default() += 1,
+                Action::Passed(of) => *self.passed.entry(of).or_default() += 1,
+                action => of_kernel(action, came, segment)
+                    .map_err(|error| format!("the kernel refuses {action:?}: {error}"))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn send(
+        &mut self,
+        to: NodeId,
+        message: Message,
+        page: Option<Buffer>,
+        endpoint: &Endpoint,
+    ) -> Result<(), String> {
+        let Some(peer) = self.peers.get(usize::from(to.0)).copied().flatten() else {
+            return Err(format!("there is no {to}"));
+        };
+        let mut head = message.to_bytes();
+        let head = Buffer { ptr: head.as_mut_ptr(), len: head.len() };
+        let buffers = [head, page.unwrap_or(Buffer { ptr: head.ptr, len: 0 })];
+        let args = SendArgs {
+            peer,
+            tag: None,
+            data: None,
+            buffers: &buffers[..1 + usize::from(page.is_some())],
+            inject: true,
+            report: Report::Failure,
+            delivery: false,
+            more: false,
+            context: 0,
+        };
+        // SAFETY: the head lives until `send` returns, and a page that is sent is here, and threads cannot
+        // write to it: the node has protected it before.
+        unsafe { endpoint.send(&args) }.map_err(|error| format!("{to}: {error}"))
+    }
+}
+
+/// Does with a page what the kernel does.
+fn of_kernel(action: Action, came: &[u8], segment: &Segment) -> io::Result<()> {
+    match action {
+        Action::Protect(page) => segment.protect(page, true),
+        Action::Unprotect(page) => segment.protect(page, false),
+        Action::Drop(page) => segment.drop_page(page),
+        Action::Install { page, access } => segment.install(page, came, access),
+        Action::Zero(page) => segment.zero(page),
+        Action::Wake(page) => segment.wake(page),
+        _ => Ok(()),
+    }
+}

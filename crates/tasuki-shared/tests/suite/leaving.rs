@@ -1,0 +1,41 @@
+//! Processes that leave without the others.
+
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::SeqCst;
+
+use tasuki_shared::{Options, Shared};
+
+use crate::nodes::{endpoint, meeting, open, options, own_address, word};
+
+static TOLD: AtomicU32 = AtomicU32::new(0);
+
+/// The others are told which rank it is, also if they want nothing from it, and once.
+#[test]
+fn a_process_that_leaves_alone_is_missed() {
+    let at = own_address();
+    std::thread::scope(|scope| {
+        let stay = |rank| {
+            scope.spawn(move || {
+                let on_loss = |reason: &str| {
+                    assert!(reason.starts_with("rank 2 on host 127.0.0.1 is gone: "), "{reason}");
+                    TOLD.fetch_add(1, SeqCst);
+                };
+                let options = Options { on_loss, ..options() };
+                let shared = Shared::open(&meeting(rank, 3, at), &options, &endpoint()).expect("opens");
+                shared.barrier().expect("passes");
+                let lost = if rank == 0 { shared.barrier() } else { shared.lock(2) };
+                let lost = lost.expect_err("the memory is lost").to_string();
+                assert!(lost.starts_with("shared memory is lost: rank 2 "), "{lost}");
+                assert!(shared.lock(1).is_err() && shared.barrier().is_err() && shared.unlock(1).is_err());
+            })
+        };
+        let others = [0, 1].map(stay);
+        let shared = open(&meeting(2, 3, at));
+        word(&shared, 0).store(1, SeqCst);
+        shared.lock(2).expect("locked");
+        shared.barrier().expect("passes");
+        drop(shared);
+        others.into_iter().for_each(|other| other.join().expect("no panic"));
+    });
+    assert_eq!(TOLD.load(SeqCst), 2);
+}
