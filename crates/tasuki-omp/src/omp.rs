@@ -27,8 +27,7 @@ fn all() -> c_int {
 }
 
 fn most() -> c_int {
-    let member = thread::member();
-    if member.level > 0 { 1 } else { World::get().map_or(1, |world| world.team(0)) as c_int }
+    World::get().map_or(1, |world| world.team(0)) as c_int
 }
 
 numbers! {

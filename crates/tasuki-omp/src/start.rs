@@ -128,8 +128,12 @@ fn join(main: usize, libc_start: usize) -> Result<&'static World, String> {
     let stacks = meeting.size as usize * per_process as usize * stack::SHARED;
     let data = data();
     let control_bytes = size_of::<Control>().next_multiple_of(PAGE);
-    let options =
-        Options { bytes: BYTES + stacks + control_bytes, adopt: vec![data.clone()], ..Options::default() };
+    let options = Options {
+        bytes: BYTES + stacks + control_bytes,
+        adopt: vec![data.clone()],
+        system_calls: true,
+        ..Options::default()
+    };
     let shared = Shared::open(&meeting, &options, &endpoint).map_err(|error| text(&error))?;
     let control = shared.base().cast::<Control>();
     let places = Places {

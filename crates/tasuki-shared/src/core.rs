@@ -28,6 +28,8 @@ pub(crate) struct Core {
     pub granted: HashMap<Lock, usize>,
     /// Barriers that this process has passed, by number of processes.
     pub passed: HashMap<usize, u64>,
+    /// A lock or a barrier has come, for which a thread may wait.
+    pub news: bool,
     /// Why the memory is lost.
     pub lost: Option<String>,
     /// The process is leaving: others may leave, too.
@@ -39,7 +41,7 @@ impl Core {
     pub fn new(node: Node, peers: Vec<Option<Peer>>) -> Core {
         let buffers = (0..BUFFERS).map(|_| vec![0; BUFFER].into_boxed_slice()).collect();
         let (began, granted, lost) = (Instant::now(), HashMap::new(), None);
-        Core { node, peers, buffers, began, granted, passed: HashMap::new(), lost, leaving: false }
+        Core { node, peers, buffers, began, granted, passed: HashMap::new(), news: false, lost, leaving: false }
     }
 
     /// Nanoseconds since the process joined.
@@ -169,8 +171,14 @@ impl Core {
                     let Message::Bytes { page, .. } = message else { continue };
                     self.send(to, message, Some(segment.buffer(page)), endpoint)?;
                 }
-                Action::Locked(lock) => *self.granted.entry(lock).or_default() += 1,
-                Action::Passed(of) => *self.passed.entry(of).or_default() += 1,
+                Action::Locked(lock) => {
+                    *self.granted.entry(lock).or_default() += 1;
+                    self.news = true;
+                }
+                Action::Passed(of) => {
+                    *self.passed.entry(of).or_default() += 1;
+                    self.news = true;
+                }
                 action => of_kernel(action, came, segment)
                     .map_err(|error| format!("the kernel refuses {action:?}: {error}"))?,
             }

@@ -20,6 +20,13 @@ pub enum OpenError {
          container's seccomp profile must allow the call"
     )]
     Faults(#[source] io::Error),
+    /// Faults of system calls cannot be answered.
+    #[error(
+        "this user may not answer page faults of system calls, and the program would lose what it reads and \
+         writes: give rights to /dev/userfaultfd (as root: chmod o+rw /dev/userfaultfd), or set \
+         vm.unprivileged_userfaultfd=1 by sysctl"
+    )]
+    SystemCalls,
     /// Memory cannot be reserved.
     #[error("{bytes} bytes at address {address:#x} cannot be reserved for shared memory: {error}")]
     Reserve {

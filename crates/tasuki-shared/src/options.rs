@@ -15,6 +15,9 @@ pub struct Options {
     /// Memory that the process has already, in whole pages, and that [`crate::Shared::adopt`] is to make
     /// shared: at the same addresses in all processes.
     pub adopt: Vec<Range<usize>>,
+    /// System calls are given addresses of this memory, as in a program whose heap and stacks lie there: they
+    /// must find pages that are elsewhere, which takes a right that ordinary users may lack.
+    pub system_calls: bool,
     /// So many pages in a row have the same home, a process that knows who has copies of them.
     pub run: u32,
     /// A page that has come stays for at least this time, ns, so that the threads that waited for it can use
@@ -32,6 +35,7 @@ impl Default for Options {
             // Far from where programs, heaps and libraries lie on x86-64 and aarch64 with 47 bits or more.
             address: Some(0x2000_0000_0000),
             adopt: Vec::new(),
+            system_calls: false,
             run: 16,
             hold: 50_000,
             on_loss: end_process,

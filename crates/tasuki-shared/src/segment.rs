@@ -58,6 +58,9 @@ impl Segment {
         }
         let pages = options.pages();
         let faults = UserFault::open().map_err(OpenError::Faults)?;
+        if options.system_calls && faults.is_user_mode_only() {
+            return Err(OpenError::SystemCalls);
+        }
         let start = map(pages as usize * PAGE, options.address.unwrap_or(0), libc::MAP_FIXED_NOREPLACE)?;
         let base = Window { start, first: 0, pages };
         let segment = Segment { base, adopted: OnceLock::new(), faults, keep: AtomicBool::new(false) };

@@ -55,8 +55,11 @@ impl Inner {
             (self.on_loss)(reason);
             core.lost = Some(reason.clone());
         }
+        let news = std::mem::take(&mut core.news) || result.is_err();
         drop(core);
-        self.changed.notify_all();
+        if news {
+            self.changed.notify_all();
+        }
         result.map_err(Lost)
     }
 

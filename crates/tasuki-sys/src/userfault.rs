@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::io;
 use std::io::Read;
-use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use nix::errno::Errno;
 
@@ -25,6 +25,8 @@ const EVENT_PAGE_FAULT: u8 = 0x12;
 const WRITES: u64 = 1 | 2;
 /// `UFFD_USER_MODE_ONLY`: faults of system calls are not answered, which needs no privilege.
 const USER_MODE_ONLY: i32 = 1;
+/// `USERFAULTFD_IOC_NEW`: gives a descriptor, by the device that stands for the right to have one.
+const OPEN: libc::c_ulong = 0xAA00;
 /// `struct uffd_msg`: bytes, and where flags and address are in it.
 const MESSAGE: usize = 32;
 /// Messages that one read takes.
@@ -88,7 +90,6 @@ mod ioctl {
     nix::ioctl_readwrite!(copy, 0xAA, 0x03, Copy);
     nix::ioctl_readwrite!(zero, 0xAA, 0x04, Zero);
     nix::ioctl_readwrite!(write_protect, 0xAA, 0x06, WriteProtect);
-    nix::ioctl_none!(open, 0xAA, 0x00);
 }
 
 /// A thread has touched a page that it cannot use, and sleeps.
@@ -121,14 +122,11 @@ impl UserFault {
         };
         let by_device = || {
             let device = File::options().read(true).write(true).open("/dev/userfaultfd")?;
-            // SAFETY: the device gives a new descriptor, with the flags of the third argument (0: O_NONBLOCK
-            // and O_CLOEXEC are set below).
-            let fd = unsafe { ioctl::open(std::os::fd::AsRawFd::as_raw_fd(&device)) }?;
+            let flags = libc::O_CLOEXEC | libc::O_NONBLOCK;
+            // SAFETY: the call takes flags alone and gives a new descriptor.
+            let fd = Errno::result(unsafe { libc::ioctl(device.as_raw_fd(), OPEN, flags) })?;
             // SAFETY: nobody else owns the new descriptor.
-            let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-            nix::fcntl::fcntl(&fd, nix::fcntl::FcntlArg::F_SETFL(nix::fcntl::OFlag::O_NONBLOCK))?;
-            nix::fcntl::fcntl(&fd, nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::FD_CLOEXEC))?;
-            io::Result::Ok(fd)
+            io::Result::Ok(unsafe { OwnedFd::from_raw_fd(fd) })
         };
         let (fd, user_mode_only) = match open(0) {
             Ok(fd) => (fd, false),
@@ -244,7 +242,7 @@ impl UserFault {
     }
 
     fn raw(&self) -> i32 {
-        std::os::fd::AsRawFd::as_raw_fd(&self.file)
+        self.file.as_raw_fd()
     }
 }
 
@@ -253,3 +251,6 @@ impl AsFd for UserFault {
         self.file.as_fd()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -54,7 +54,7 @@ fn what_openmp_programs_return_and_what_is_none() {
     if skip_without_root("what_openmp_programs_return_and_what_is_none") {
         return;
     }
-    let (_folder, ends) = build("ends.c");
+    let (folder, ends) = build("ends.c");
     let cluster = Cluster::up("omp-ends", 2);
     let output = cluster.output("omp", &["-n", "2", &ends, "return"]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -69,6 +69,15 @@ fn what_openmp_programs_return_and_what_is_none() {
         &["-n", "2", "/bin/true"],
         "true: it does not use OpenMP; build it with gcc -fopenmp",
     );
+    // Users whose system calls would not find pages that are elsewhere are told so before the program begins.
+    ok(Command::new("chmod").args(["-R", "o+rX"]).arg(folder.path()));
+    let output =
+        cluster.as_user("nobody", "n1", &["omp", "-n", "2", &ends, "return"]).output().expect("runs");
+    let told = text(&output);
+    let is_allowed =
+        std::fs::read_to_string("/proc/sys/vm/unprivileged_userfaultfd").is_ok_and(|v| v.trim() == "1");
+    let told_so = told.contains("this user may not answer page faults of system calls");
+    assert!(if is_allowed { output.status.code() == Some(7) } else { told_so }, "{told}");
     let output = cluster.output("omp", &["-n", "2", &ends, "spin", "1"]);
     assert!(
         !output.status.success() && text(&output).contains("rank 1 on n2 was killed by signal 9"),
