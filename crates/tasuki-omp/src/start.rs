@@ -157,6 +157,9 @@ fn join(main: usize, libc_start: usize) -> Result<&'static World, String> {
              differ ({places:x?} here, {first:x?} there). Use the same program and libraries on all hosts"
         ));
     }
+    if meeting.rank > 0 {
+        prepare_streams();
+    }
     // SAFETY: the range is that of the program's data, and the program has not begun.
     unsafe { shared.adopt(std::slice::from_ref(&data)) }.map_err(|error| text(&error))?;
     // SAFETY: the shared memory lives as long as the process.
@@ -165,6 +168,20 @@ fn join(main: usize, libc_start: usize) -> Result<&'static World, String> {
     let world = World::set(World::new(shared, heap, control, stacks_start, per_process, schedule));
     team::start_threads(world).map_err(|error| format!("a thread cannot be started: {error}"))?;
     Ok(world)
+}
+
+/// Makes the buffers behind `std::cout` and its like, which lie in the C++ library. The program's constructors
+/// do it at rank 0, and write to its own data; here these are not shared yet, and get rank 0's content later.
+fn prepare_streams() {
+    // SAFETY: the name is a string.
+    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_ZNSt8ios_base4InitC1Ev".as_ptr()) };
+    // SAFETY: `std::ios_base::Init::Init()` takes the place of an object without members.
+    let make = unsafe { std::mem::transmute::<*mut c_void, Option<unsafe extern "C" fn(*mut u8)>>(found) };
+    if let Some(make) = make {
+        let mut object = 0;
+        // SAFETY: as above.
+        unsafe { make(&mut object) };
+    }
 }
 
 /// Threads of each process: `OMP_NUM_THREADS`, or one.

@@ -19,7 +19,7 @@ impl Program {
     fn build_with(source: &str, options: &[&str]) -> Program {
         let folder = tempfile::tempdir().expect("a folder for the program");
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(source);
-        let mut gcc = Command::new("gcc");
+        let mut gcc = Command::new(if source.ends_with(".cpp") { "g++" } else { "gcc" });
         gcc.args(["-O2", "-fopenmp", "-Wall", "-Wextra", "-Werror"]).args(options);
         let output = gcc.arg(file).arg("-o").arg(folder.path().join("program")).arg("-lm").output();
         let output = output.expect("gcc runs");
@@ -116,6 +116,20 @@ fn kernels_print_what_they_print_on_one_host() {
         let all = (processes * threads).to_string();
         let expected = program.alone(processes * threads, &[&all]);
         assert_eq!(program.spread(processes, threads, 11 + at as u8, &[&all])[0], expected);
+    }
+}
+
+/// Containers, exceptions and streams of C++, in threads of all processes.
+#[test]
+fn programs_of_cpp_are_spread_too() {
+    let program = Program::build("containers.cpp");
+    for (at, (processes, threads)) in [(3, 1), (2, 2)].into_iter().enumerate() {
+        let said = program.spread(processes, threads, 24 + at as u8, &[]);
+        let all = processes * threads;
+        let printed = said.iter().flat_map(|said| said.lines()).filter(|&line| line == "thread").count();
+        assert_eq!(printed, all as usize, "{said:?}");
+        let last = said[0].lines().filter(|&line| line != "thread").collect::<Vec<_>>();
+        assert_eq!(last, [format!("{} {all} 36126944", 4950 * all), "100000 child".to_owned()], "{said:?}");
     }
 }
 
