@@ -14,8 +14,11 @@ fn a_command_that_was_built_for_tests_is_not_installed() {
     for file in ["libfabric.so.1", "libtasuki-mrecv.so"] {
         fs::write(built.join("tasuki-provider/libfabric").join(file), "").expect("writes");
     }
-    fs::create_dir(built.join("tasuki-provider/nccl")).expect("a folder");
-    fs::write(built.join("tasuki-provider/nccl/libnccl-net-tasuki.so"), "").expect("writes");
+    for file in ["nccl/libnccl-net-tasuki.so", "omp/libtasuki-omp.so"] {
+        let file = built.join("tasuki-provider").join(file);
+        fs::create_dir(file.parent().expect("a folder")).expect("makes it");
+        fs::write(file, "").expect("writes");
+    }
     symlink(env!("CARGO_BIN_EXE_tasuki"), built.join("tasuki")).expect("links");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let install = || {
