@@ -41,7 +41,17 @@ impl Core {
     pub fn new(node: Node, peers: Vec<Option<Peer>>) -> Core {
         let buffers = (0..BUFFERS).map(|_| vec![0; BUFFER].into_boxed_slice()).collect();
         let (began, granted, lost) = (Instant::now(), HashMap::new(), None);
-        Core { node, peers, buffers, began, granted, passed: HashMap::new(), news: false, lost, leaving: false }
+        Core {
+            node,
+            peers,
+            buffers,
+            began,
+            granted,
+            passed: HashMap::new(),
+            news: false,
+            lost,
+            leaving: false,
+        }
     }
 
     /// Nanoseconds since the process joined.
