@@ -2,11 +2,18 @@
 //! serves.
 
 use crate::{Environment, detect::DetectError, elf, loader::shared_libraries, provider::Provider};
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 /// The folder beside the provider, and the library in it.
 const FOLDER: &str = "omp";
 const FILE: &str = "libtasuki-omp.so";
+/// Loads the library `$0` before a program.
+const SCRIPT: &str = r#"test -r "$0" || { echo "tasuki omp: $(uname -n) has no $0 that this user can read: install \
+the same Tasuki on all hosts" >&2; exit 1; }
+LD_PRELOAD=$0 exec "$@""#;
 
 /// Why a program cannot be spread over hosts.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +21,9 @@ pub enum OpenMpError {
     /// The library is not there.
     #[error("there is no {}: `make build` makes it, and packages have it", .0.display())]
     NoLibrary(PathBuf),
+    /// The loader cannot be told where it lies.
+    #[error("{} cannot be loaded before a program: its path has a space or a colon", .0.display())]
+    Name(PathBuf),
     /// The program cannot be read, or its loader does not answer.
     #[error(transparent)]
     Detect(#[from] DetectError),
@@ -40,7 +50,14 @@ impl OpenMp {
     /// If it is not there.
     pub fn of(provider: &Provider) -> Result<Self, OpenMpError> {
         let library = provider.folder.join(FOLDER).join(FILE);
-        if library.is_file() { Ok(Self { library }) } else { Err(OpenMpError::NoLibrary(library)) }
+        if !library.is_file() {
+            return Err(OpenMpError::NoLibrary(library));
+        }
+        // The loader takes these for ends of names.
+        if library.to_string_lossy().contains([' ', ':']) {
+            return Err(OpenMpError::Name(library));
+        }
+        Ok(Self { library })
     }
 
     /// Finds out whether a program is one of gcc's OpenMP, linked dynamically, without an MPI.
@@ -72,13 +89,18 @@ impl OpenMp {
         }
     }
 
+    /// The command that runs a program with its arguments on a host. It ends with words where the library is
+    /// not there: the loader would go on without it, and each process would run the whole program.
+    pub fn command(&self, program: &Path, arguments: &[OsString]) -> Vec<OsString> {
+        let mut argv: Vec<OsString> = vec!["/bin/sh".into(), "-c".into(), SCRIPT.into()];
+        argv.extend([self.library.clone().into_os_string(), program.into()]);
+        argv.extend_from_slice(arguments);
+        argv
+    }
+
     /// The variables of every process, as `NAME=VALUE`. `threads`: of each process.
     pub fn exports(&self, threads: u32) -> Vec<String> {
-        vec![
-            "TASUKI_OMP=1".into(),
-            format!("LD_PRELOAD={}", self.library.display()),
-            format!("OMP_NUM_THREADS={threads}"),
-        ]
+        vec!["TASUKI_OMP=1".into(), format!("OMP_NUM_THREADS={threads}")]
     }
 }
 
@@ -96,9 +118,19 @@ mod tests {
         assert!(OpenMp::of(&provider).unwrap_err().to_string().starts_with("there is no /"));
         fs::create_dir(folder.path().join("omp")).unwrap();
         fs::write(&place, "ELF").unwrap();
-        let exports = OpenMp::of(&provider).unwrap().exports(3);
-        let preload = format!("LD_PRELOAD={}", place.display());
-        assert_eq!(exports, ["TASUKI_OMP=1", &preload, "OMP_NUM_THREADS=3"]);
+        let library = OpenMp::of(&provider).unwrap();
+        assert_eq!(library.exports(3), ["TASUKI_OMP=1", "OMP_NUM_THREADS=3"]);
+        let run = || {
+            let argv = library.command(Path::new("/bin/echo"), &["a b".into()]);
+            Command::new(&argv[0]).args(&argv[1..]).output().unwrap()
+        };
+        // The loader says that this file is no library, and goes on.
+        assert_eq!(run().stdout, b"a b\n");
+        fs::remove_file(&place).unwrap();
+        let output = run();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(output.stdout.is_empty() && output.status.code() == Some(1), "{told}");
+        assert!(told.contains(&format!("has no {} that this user can read", place.display())), "{told}");
     }
 
     #[test]

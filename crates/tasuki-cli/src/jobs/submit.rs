@@ -58,13 +58,16 @@ pub fn omp(arguments: &OmpArgs) -> Result<ExitCode, Failure> {
     }
     let unfit = |error: &dyn std::error::Error| Failure::new(format!("tasuki omp: {error}"));
     let library = OpenMp::of(&own_provider()?).map_err(|error| unfit(&error))?;
-    if let Some(program) = find_program(&arguments.program[0], &own_environment()) {
-        OpenMp::check(&program, &own_environment()).map_err(|error| unfit(&error))?;
-    }
+    let Some((name, rest)) = arguments.program.split_first() else {
+        return Err(Failure::new("tasuki omp: a program is needed"));
+    };
+    let program = find_program(name, &own_environment())
+        .ok_or_else(|| Failure::new(format!("tasuki omp: there is no program {}", name.display())))?;
+    OpenMp::check(&program, &own_environment()).map_err(|error| unfit(&error))?;
     let exports = [library.exports(arguments.threads), arguments.export.clone()].concat();
     let request = WorkRequest {
         ranks: arguments.processes,
-        program: &arguments.program,
+        program: &library.command(&program, rest),
         mpi: None,
         transport: None,
         placement: Placement::ByNode,
@@ -74,7 +77,8 @@ pub fn omp(arguments: &OmpArgs) -> Result<ExitCode, Failure> {
         copies: true,
     };
     let (timeout, sharing) = (arguments.timeout.map(seconds), arguments.sharing.sharing());
-    attend(&request, Terms { timeout, sharing, ..Terms::default() }, arguments.label, |_| Ok(()))
+    let name = program.file_name().map(|name| name.to_string_lossy().into_owned());
+    attend(&request, Terms { name, timeout, sharing, ..Terms::default() }, arguments.label, |_| Ok(()))
 }
 
 /// Runs a job to its end; what `begun` returns lasts as long.

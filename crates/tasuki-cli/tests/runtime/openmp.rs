@@ -73,9 +73,13 @@ fn what_openmp_programs_return_and_what_is_none() {
         "true: it does not use OpenMP; build it with gcc -fopenmp",
     );
     // Users whose system calls would not find pages that are elsewhere are told so before the program begins.
+    let library = std::env::current_exe().expect("its path").with_file_name("libtasuki_omp.so");
+    std::fs::create_dir(folder.path().join("omp")).expect("a folder");
+    std::fs::copy(library, folder.path().join("omp/libtasuki-omp.so")).expect("copies");
+    std::fs::write(folder.path().join("libtasuki-fi.so"), "").expect("writes");
     ok(Command::new("chmod").args(["-R", "o+rX"]).arg(folder.path()));
-    let output =
-        cluster.as_user("nobody", "n1", &["omp", "-n", "2", &ends, "return"]).output().expect("runs");
+    let mut command = cluster.as_user("nobody", "n1", &["omp", "-n", "2", &ends, "return"]);
+    let output = command.env("TASUKI_PROVIDER", folder.path()).output().expect("runs");
     let told = text(&output);
     let is_allowed =
         std::fs::read_to_string("/proc/sys/vm/unprivileged_userfaultfd").is_ok_and(|v| v.trim() == "1");
