@@ -1,5 +1,5 @@
-/* scattered [MILLIONS]: every thread adds to counters that lie beside those of the others, and takes iterations
- * one by one: what pages across hosts are worst at. */
+/* scattered [ROUNDS]: every thread adds to counters that lie beside those of the others, and takes
+ * iterations one by one: what pages across hosts are worst at. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

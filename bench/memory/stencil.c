@@ -1,5 +1,5 @@
-/* stencil [POINTS [STEPS]]: Jacobi's iteration on POINTS times POINTS points in bands of rows: neighbours read a
- * row of each other in every step. */
+/* stencil [POINTS [STEPS]]: Jacobi's iteration on POINTS times POINTS points in bands of rows: neighbours
+ * read a row of each other in every step. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

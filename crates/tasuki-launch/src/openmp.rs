@@ -11,8 +11,8 @@ use std::{
 const FOLDER: &str = "omp";
 const FILE: &str = "libtasuki-omp.so";
 /// Loads the library `$0` before a program.
-const SCRIPT: &str = r#"test -r "$0" || { echo "tasuki omp: $(uname -n) has no $0 that this user can read: install \
-the same Tasuki on all hosts" >&2; exit 1; }
+const SCRIPT: &str = r#"test -r "$0" || { echo "tasuki omp: $(uname -n) has no $0 that this user can read: \
+install the same Tasuki on all hosts" >&2; exit 1; }
 LD_PRELOAD=$0 exec "$@""#;
 
 /// Why a program cannot be spread over hosts.

@@ -28,5 +28,6 @@ mod start;
 mod tasks;
 mod team;
 mod thread;
+mod variables;
 mod work;
 mod world;

@@ -15,6 +15,7 @@ use crate::locals::must;
 use crate::stack::{self, on_private, on_shared};
 use crate::team;
 use crate::thread;
+use crate::variables::{schedule, threads};
 use crate::world::{Control, Places, World};
 
 type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
@@ -170,8 +171,8 @@ fn join(main: usize, libc_start: usize) -> Result<&'static World, String> {
     Ok(world)
 }
 
-/// Makes the buffers behind `std::cout` and its like, which lie in the C++ library. The program's constructors
-/// do it at rank 0, and write to its own data; here these are not shared yet, and get rank 0's content later.
+/// Makes the buffers behind `std::cout` and its like, which lie in the C++ library. The program's
+/// constructors do it at rank 0, and write to its own data, which are not shared yet here.
 fn prepare_streams() {
     // SAFETY: the name is a string.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_ZNSt8ios_base4InitC1Ev".as_ptr()) };
@@ -184,32 +185,7 @@ fn prepare_streams() {
     }
 }
 
-/// Threads of each process: `OMP_NUM_THREADS`, or one.
-fn threads() -> Result<u32, String> {
-    let Ok(text) = std::env::var("OMP_NUM_THREADS") else { return Ok(1) };
-    let first = text.split(',').next().unwrap_or_default().trim();
-    let number = first.parse().ok().filter(|number| (1..=256).contains(number));
-    number
-        .ok_or_else(|| format!("OMP_NUM_THREADS={text}: the threads of each process, 1 to 256, are expected"))
-}
-
-/// `OMP_SCHEDULE`: kind, as in `omp_sched_t`, and chunk.
-fn schedule() -> Result<(u32, i64), String> {
-    let Ok(text) = std::env::var("OMP_SCHEDULE") else { return Ok((1, 0)) };
-    let wrong = || format!("OMP_SCHEDULE={text}: static, dynamic, guided or auto is expected, and a chunk");
-    let plain = text.rsplit(':').next().unwrap_or_default();
-    let (kind, chunk) = plain.split_once(',').map_or((plain, None), |(kind, chunk)| (kind, Some(chunk)));
-    let kind = match kind.trim().to_ascii_lowercase().as_str() {
-        "static" | "auto" => 1,
-        "dynamic" => 2,
-        "guided" => 3,
-        _ => return Err(wrong()),
-    };
-    let chunk = chunk.map_or(Ok(0), |chunk| chunk.trim().parse()).map_err(|_| wrong())?;
-    Ok((kind, chunk))
-}
-
-/// The pages of the program's data that can be written: initialised, zero, and those of its libraries' data
+/// The pages of the program's data that can be written: initialised, zero, and those data of its libraries
 /// that the linker has moved there. What the loader has made read-only is not among these.
 fn data() -> Range<usize> {
     unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, into: *mut c_void) -> c_int {
