@@ -19,26 +19,26 @@ fn faults_are_told_and_answered() {
         }
         assert_eq!(told, [Fault { address: memory + page * PAGE, writes }]);
     };
-    std::thread::scope(|scope| {
-        // SAFETY: the memory is mapped, and only this thread uses it in words.
-        let thread = scope.spawn(move || unsafe {
-            let word = memory as *mut u64;
-            let first = word.read_volatile();
-            word.write_volatile(first + 1);
-            word.byte_add(PAGE).write_volatile(5);
-            (word.read_volatile(), word.byte_add(PAGE + 8).read_volatile())
-        });
-        next(0, false);
-        // SAFETY: the pages are registered.
-        unsafe { faults.install(memory, &[1; PAGE], false) }.expect("installs");
-        next(0, true);
-        // SAFETY: as above.
-        unsafe { faults.protect(memory, PAGE, false) }.expect("unprotects");
-        next(1, true);
-        // SAFETY: as above.
-        unsafe { faults.install_zeros(memory + PAGE, PAGE) }.expect("installs");
-        assert_eq!(thread.join().expect("no panic"), (0x0101_0101_0101_0102, 0));
+    // A thread of its own, not of a scope: if this one panics, nobody answers the other's faults any more.
+    // SAFETY: the memory is mapped, and only this thread uses it in words.
+    let thread = std::thread::spawn(move || unsafe {
+        let word = memory as *mut u64;
+        // The compiler must not make one instruction of the load and the store.
+        let first = std::hint::black_box(word.read_volatile());
+        word.write_volatile(first + 1);
+        word.byte_add(PAGE).write_volatile(5);
+        (word.read_volatile(), word.byte_add(PAGE + 8).read_volatile())
     });
+    next(0, false);
+    // SAFETY: the pages are registered.
+    unsafe { faults.install(memory, &[1; PAGE], false) }.expect("installs");
+    next(0, true);
+    // SAFETY: as above.
+    unsafe { faults.protect(memory, PAGE, false) }.expect("unprotects");
+    next(1, true);
+    // SAFETY: as above.
+    unsafe { faults.install_zeros(memory + PAGE, PAGE) }.expect("installs");
+    assert_eq!(thread.join().expect("no panic"), (0x0101_0101_0101_0102, 0));
     // SAFETY: no thread uses the memory any more.
     unsafe { libc::munmap(memory as *mut _, 2 * PAGE) };
 }
