@@ -82,8 +82,15 @@ impl Inner {
     }
 }
 
+/// This thread goes before threads that compute, where the user may ask for that: others wait for each of its
+/// answers, which take microseconds, and would wait for a slice of time of a thread that computes.
+fn go_first() {
+    let _ = tasuki_sys::priority::raise();
+}
+
 /// The thread that answers page faults of this process.
 pub(crate) fn answer_faults(inner: &Inner) {
+    go_first();
     let mut faults = Vec::new();
     let mut due = None;
     while !inner.is_ending() {
@@ -113,6 +120,7 @@ pub(crate) fn answer_faults(inner: &Inner) {
 
 /// The thread that takes messages of other processes.
 pub(crate) fn take_messages(inner: &Inner) {
+    go_first();
     let mut completions: Vec<Completion> = Vec::with_capacity(AT_A_TIME);
     let mut due: Option<u64> = None;
     while !inner.is_ending() {
