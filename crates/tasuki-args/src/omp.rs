@@ -16,7 +16,7 @@ dynamically, by gcc, and be the same on all hosts, as must its libraries. A page
 writes is fetched by the others when they next use it, in some tens of microseconds: what is fast divides its
 arrays into parts that threads keep. Output and files are those of the first process.")]
 pub struct OmpArgs {
-    /// Number of processes, each on a slot; hosts are filled one after the other in turn
+    /// Number of processes, each on a slot; hosts take one each in turn
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub processes: u32,
     /// Threads of each process

@@ -56,13 +56,13 @@ pub fn omp(arguments: &OmpArgs) -> Result<ExitCode, Failure> {
     if let Some(code) = in_lab(arguments.lab.as_deref(), &arguments.program)? {
         return Ok(code);
     }
-    let unfit = |error: &dyn std::error::Error| Failure::new(format!("tasuki omp: {error}"));
+    let unfit = |error: &dyn std::error::Error| Failure::new(error.to_string());
     let library = OpenMp::of(&own_provider()?).map_err(|error| unfit(&error))?;
     let Some((name, rest)) = arguments.program.split_first() else {
-        return Err(Failure::new("tasuki omp: a program is needed"));
+        return Err(Failure::new("a program is needed"));
     };
     let program = find_program(name, &own_environment())
-        .ok_or_else(|| Failure::new(format!("tasuki omp: there is no program {}", name.display())))?;
+        .ok_or_else(|| Failure::new(format!("there is no program {}", name.display())))?;
     OpenMp::check(&program, &own_environment()).map_err(|error| unfit(&error))?;
     let exports = [library.exports(arguments.threads), arguments.export.clone()].concat();
     let request = WorkRequest {

@@ -3,6 +3,44 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
+/// All that is installed is there to be installed, whatever was added to the repository: a build of programs
+/// that do nothing is installed whole.
+#[test]
+fn everything_that_is_installed_is_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (built, to) = (folder.path().join("built"), folder.path().join("root"));
+    let source = folder.path().join("tasuki.c");
+    let pages = "mkdir -p $1/man $1/completions; touch $1/man/tasuki.1";
+    let completions = "for f in tasuki.bash _tasuki tasuki.fish; do touch $1/completions/$f; done";
+    let program = format!(
+        "#include <unistd.h>\nint main(int c, char **v) {{ return c < 3 ? 0 : execl(\"/bin/sh\", \"sh\", \"-c\", \
+         \"{pages}; {completions}\", \"sh\", v[2], (char *)0); }}\n"
+    );
+    fs::write(&source, program).expect("writes");
+    for file in [
+        "tasuki",
+        "tasuki-provider/libtasuki-fi.so",
+        "tasuki-provider/libfabric/libfabric.so.1",
+        "tasuki-provider/libfabric/libtasuki-mrecv.so",
+        "tasuki-provider/nccl/libnccl-net-tasuki.so",
+        "tasuki-provider/omp/libtasuki-omp.so",
+        "libtasuki.a",
+    ] {
+        let file = built.join(file);
+        fs::create_dir_all(file.parent().expect("a folder")).expect("makes it");
+        let kind = if file.ends_with("libtasuki.a") { "-c" } else { "-g" };
+        let status = Command::new("cc").arg(kind).arg(&source).arg("-o").arg(&file).status();
+        assert!(status.expect("cc runs").success());
+    }
+    let mut install = Command::new("scripts/install");
+    install.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).arg("install");
+    let output = install.env("BUILT", &built).env("DESTDIR", &to).output().expect("runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for file in ["lib/tasuki/omp/libtasuki-omp.so", "share/doc/tasuki/examples/slurm/tasuki_spank.c"] {
+        assert!(to.join("usr/local").join(file).is_file(), "{file}");
+    }
+}
+
 #[test]
 fn a_command_that_was_built_for_tests_is_not_installed() {
     let folder = tempfile::tempdir().expect("a folder");
