@@ -13,8 +13,8 @@ fn everything_that_is_installed_is_there() {
     let pages = "mkdir -p $1/man $1/completions; touch $1/man/tasuki.1";
     let completions = "for f in tasuki.bash _tasuki tasuki.fish; do touch $1/completions/$f; done";
     let program = format!(
-        "#include <unistd.h>\nint main(int c, char **v) {{ return c < 3 ? 0 : execl(\"/bin/sh\", \"sh\", \"-c\", \
-         \"{pages}; {completions}\", \"sh\", v[2], (char *)0); }}\n"
+        "#include <unistd.h>\nint main(int c, char **v) {{\nreturn c < 3 ? 0 : execl(\"/bin/sh\", \"sh\", \
+         \"-c\", \"{pages}; {completions}\", \"sh\", v[2], (char *)0);\n}}\n"
     );
     fs::write(&source, program).expect("writes");
     for file in [
