@@ -4,8 +4,8 @@
  * Every process opens the memory, which lies at the same address in all of them, and uses it as threads of
  * one process use theirs: loads, stores and atomic operations, in one order in which all processes agree
  * (sequential consistency). A page of 4096 bytes has one process that may write it, or several that may read
- * it; a thread that touches a page which is elsewhere waits until it has come, some tens of microseconds.
- * What is fast is therefore what keeps to its own pages. tasuki_shared(3) is the manual.
+ * it; a thread that touches a page which is elsewhere waits until it has come, about 0.1 ms. What is fast is
+ * therefore what keeps to its own pages. tasuki_shared(3) is the manual.
  *
  *     tasuki run --resident -n 4 ./program
  *

@@ -9,28 +9,6 @@ use crate::code::{Code, Error};
 use crate::guard;
 use crate::pointer;
 
-/// `tasuki_shared_counters`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct RawCounters {
-    pub wanted_read: u64,
-    pub wanted_write: u64,
-    pub installed: u64,
-    pub fresh: u64,
-    pub dropped: u64,
-    pub deferred: u64,
-    pub sent: u64,
-    pub messages: u64,
-}
-
-impl From<Counters> for RawCounters {
-    fn from(from: Counters) -> RawCounters {
-        let Counters { wanted_read, wanted_write, installed, fresh, dropped, deferred, sent, messages } =
-            from;
-        RawCounters { wanted_read, wanted_write, installed, fresh, dropped, deferred, sent, messages }
-    }
-}
-
 impl From<Lost> for Error {
     fn from(lost: Lost) -> Error {
         Error::new(Code::Failed, lost)
@@ -165,11 +143,11 @@ pub unsafe extern "C" fn tasuki_shared_fetch(
 
 /// See `tasuki_shared.h`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tasuki_shared_count(shared: *const Shared, counters: *mut RawCounters) -> c_int {
+pub unsafe extern "C" fn tasuki_shared_count(shared: *const Shared, counters: *mut Counters) -> c_int {
     guard::unit(|| {
         // SAFETY: as above.
         let counted = unsafe { handle(shared) }?.counters();
         // SAFETY: `tasuki_shared.h` asks for a place to write to.
-        unsafe { pointer::put(counters, counted.into(), "counters") }
+        unsafe { pointer::put(counters, counted, "counters") }
     })
 }

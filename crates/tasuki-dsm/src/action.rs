@@ -43,7 +43,8 @@ pub enum Action {
     Passed(usize),
 }
 
-/// What has happened at a node since it began.
+/// What has happened at a node since it began; laid out as `tasuki_shared_counters` of `tasuki_shared.h`.
+#[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Pages that the node asked to read.

@@ -1,15 +1,16 @@
 //! OpenMP programs on several hosts: the library that takes the place of gcc's, and the programs that it
 //! serves.
 
-use crate::{Environment, detect::DetectError, elf, loader::shared_libraries, provider::Provider};
+use crate::{
+    Environment, detect::DetectError, elf, front::is_plain, loader::shared_libraries, provider::Provider,
+};
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
 };
 
-/// The folder beside the provider, and the library in it.
-const FOLDER: &str = "omp";
-const FILE: &str = "libtasuki-omp.so";
+/// The library, below the provider's folder.
+const FILE: &str = "omp/libtasuki-omp.so";
 /// Loads the library `$0` before a program.
 const SCRIPT: &str = r#"test -r "$0" || { echo "tasuki omp: $(uname -n) has no $0 that this user can read: \
 install the same Tasuki on all hosts" >&2; exit 1; }
@@ -22,7 +23,7 @@ pub enum OpenMpError {
     #[error("there is no {}: `make build` makes it, and packages have it", .0.display())]
     NoLibrary(PathBuf),
     /// The loader cannot be told where it lies.
-    #[error("{} cannot be loaded before a program: its path has a space or a colon", .0.display())]
+    #[error("{} cannot be loaded before a program: its path has a space, or one of : ; $", .0.display())]
     Name(PathBuf),
     /// The program cannot be read, or its loader does not answer.
     #[error(transparent)]
@@ -49,12 +50,11 @@ impl OpenMp {
     /// # Errors
     /// If it is not there.
     pub fn of(provider: &Provider) -> Result<Self, OpenMpError> {
-        let library = provider.folder.join(FOLDER).join(FILE);
+        let library = provider.folder.join(FILE);
         if !library.is_file() {
             return Err(OpenMpError::NoLibrary(library));
         }
-        // The loader takes these for ends of names.
-        if library.to_string_lossy().contains([' ', ':']) {
+        if !is_plain(library.as_os_str()) {
             return Err(OpenMpError::Name(library));
         }
         Ok(Self { library })

@@ -58,26 +58,32 @@ impl Heap {
 
     /// Memory of at least so many bytes; null, with ENOMEM, if there is none. `align` is a power of two.
     pub fn take(&self, bytes: usize, align: usize) -> *mut u8 {
+        self.take_block(bytes, align).0
+    }
+
+    /// As [`Heap::take`], and whether the memory was never given before, so that it holds zeros.
+    fn take_block(&self, bytes: usize, align: usize) -> (*mut u8, bool) {
         let room = if align > HEAD { align } else { HEAD };
         let Some(size) = bytes.checked_add(room).filter(|&size| size <= self.end - self.start) else {
-            return no_memory();
+            return (no_memory(), false);
         };
         // Large arrays begin with a page: parts of a loop over them share fewer pages then.
         let (align, size) =
             if size > PAGE { (align.max(PAGE), size - room + align.max(PAGE)) } else { (align, size) };
         let class = size.max(LEAST).next_power_of_two().trailing_zeros();
-        let Some(block) = self.block(class) else { return no_memory() };
+        let Some((block, fresh)) = self.block(class) else { return (no_memory(), false) };
         let memory = (block + HEAD).next_multiple_of(align);
         let head = Head { before: memory - block, class, mark: MARK };
         // SAFETY: the block is this thread's alone, and its head lies in it, before the memory.
         unsafe { ((memory - HEAD) as *mut Head).write(head) };
-        memory as *mut u8
+        (memory as *mut u8, fresh)
     }
 
     /// As [`Heap::take`], filled with zeros.
     pub fn take_zeroed(&self, bytes: usize) -> *mut u8 {
-        let memory = self.take(bytes, HEAD);
-        if !memory.is_null() {
+        let (memory, fresh) = self.take_block(bytes, HEAD);
+        // Pages that hold zeros are left to the thread that uses them first.
+        if !memory.is_null() && !fresh {
             // SAFETY: the memory was just given, and has so many bytes.
             unsafe { memory.write_bytes(0, bytes) };
         }
@@ -129,19 +135,19 @@ impl Heap {
         new
     }
 
-    /// A block of 2^`class` bytes.
-    fn block(&self, class: u32) -> Option<usize> {
+    /// A block of 2^`class` bytes, and whether it was never given before.
+    fn block(&self, class: u32) -> Option<(usize, bool)> {
         let size = 1 << class;
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
         let free = own.free[class as usize];
         if free != 0 {
             // SAFETY: the first word of a free block holds the address of the next one.
             own.free[class as usize] = unsafe { (free as *const usize).read() };
-            return Some(free);
+            return Some((free, false));
         }
         if size >= PAGE {
             drop(own);
-            return self.fresh(size);
+            return self.fresh(size).map(|block| (block, true));
         }
         if own.chunk_end - own.chunk < size {
             own.chunk = self.fresh(CHUNK)?;
@@ -149,7 +155,7 @@ impl Heap {
         }
         let block = own.chunk;
         own.chunk += size;
-        Some(block)
+        Some((block, true))
     }
 
     /// Memory that was never taken: a multiple of the page size.

@@ -60,8 +60,8 @@ unsafe extern "C" fn __libc_start_main(
         // SAFETY: all is as the program's entry gave it.
         return unsafe { real(main, argc, argv, init, fini, rtld_fini, stack_end) };
     }
-    // SAFETY: `argv` is the program's, which the environment follows.
-    unsafe { fix_addresses(argc, argv) };
+    // SAFETY: `argv` is the program's.
+    unsafe { fix_addresses(argv) };
     let world = join(main as usize, real as usize).unwrap_or_else(|why| fail(&why));
     // SAFETY: children of the program are programs of their own.
     unsafe {
@@ -94,8 +94,8 @@ unsafe fn uses_openmp() -> bool {
 /// Starts the program again if the kernel has laid it at random addresses.
 ///
 /// # Safety
-/// `argv` is the program's, which the environment follows.
-unsafe fn fix_addresses(argc: c_int, argv: *mut *mut c_char) {
+/// `argv` is the program's.
+unsafe fn fix_addresses(argv: *mut *mut c_char) {
     // SAFETY: the call takes a number, which here only asks.
     let now = unsafe { libc::personality(0xffff_ffff) };
     if now >= 0 && now & libc::ADDR_NO_RANDOMIZE != 0 {
@@ -113,7 +113,6 @@ unsafe fn fix_addresses(argc: c_int, argv: *mut *mut c_char) {
         unsafe extern "C" {
             static environ: *const *const c_char;
         }
-        let _ = argc;
         libc::execve(path.unwrap_or_default().as_ptr(), argv.cast_const().cast(), environ);
     }
     fail(&format!("the program cannot be started again: {}", std::io::Error::last_os_error()));
@@ -162,7 +161,7 @@ fn join(main: usize, libc_start: usize) -> Result<&'static World, String> {
         prepare_streams();
     }
     // SAFETY: the range is that of the program's data, and the program has not begun.
-    unsafe { shared.adopt(std::slice::from_ref(&data)) }.map_err(|error| text(&error))?;
+    unsafe { shared.adopt() }.map_err(|error| text(&error))?;
     // SAFETY: the shared memory lives as long as the process.
     let top = unsafe { &(*control).top.0 };
     let heap = Heap::new(heap_start, heap_end, top);
@@ -263,10 +262,8 @@ unsafe extern "C" fn ended(status: c_int, _: *mut c_void) {
     });
 }
 
-/// Leaves together with the other processes, and ends this one.
+/// Leaves together with the other processes, and ends this one, whose streams have been flushed.
 fn leave(world: &World, status: c_int) -> ! {
-    // SAFETY: the call takes null for all streams.
-    unsafe { libc::fflush(std::ptr::null_mut()) };
     // SAFETY: the object is used by no thread any more, and is not dropped again: the process ends here.
     let shared = unsafe { std::ptr::read(&world.shared) };
     must(shared.depart());

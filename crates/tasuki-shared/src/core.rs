@@ -105,10 +105,7 @@ impl Core {
                 // SAFETY: the endpoint has written these bytes of a buffer of this object, and nobody else
                 // uses them before the buffer is posted again.
                 let bytes = unsafe { std::slice::from_raw_parts(ptr.cast_const(), len as usize) };
-                if total != len {
-                    return Err(format!("a message of {total} bytes came, which no process sends"));
-                }
-                self.hear(source, bytes, endpoint, segment)?;
+                self.hear(source, bytes, total, endpoint, segment)?;
                 if last {
                     self.post(endpoint, context as usize)?;
                 }
@@ -128,16 +125,20 @@ impl Core {
         }
     }
 
-    /// A message has come.
+    /// A message of `total` bytes has come, of which these had room.
     fn hear(
         &mut self,
         source: Peer,
         bytes: &[u8],
+        total: u64,
         endpoint: &Endpoint,
         segment: &Segment,
     ) -> Result<(), String> {
         // Strangers who learnt this endpoint's address by chance are not heard.
         let Some(rank) = self.peers.iter().position(|peer| *peer == Some(source)) else { return Ok(()) };
+        if total != bytes.len() as u64 {
+            return Err(format!("rank {rank} sends a message of {total} bytes, which no process does"));
+        }
         let (head, page) = bytes.split_at(bytes.len().min(Message::LEN));
         let message = Message::from_bytes(head).map_err(|error| format!("rank {rank}: {error}"))?;
         let expected = if matches!(message, Message::Bytes { .. }) { PAGE } else { 0 };

@@ -103,7 +103,7 @@ impl Meeting {
         if rank >= size {
             return Err(PlaceError::Value("RANK", rank.to_string(), format!("WORLD_SIZE is {size}")));
         }
-        let needed = |name| get(name).filter(|text| !text.is_empty() || size == 1);
+        let needed = |name| get(name).filter(|text| !text.is_empty());
         let at = match (needed("MASTER_ADDR"), needed("MASTER_PORT")) {
             _ if size == 1 => String::new(),
             (None, _) => return Err(PlaceError::Missing("MASTER_ADDR")),

@@ -25,6 +25,8 @@ pub struct Shared {
     rank: u32,
     size: u32,
     bytes: usize,
+    /// See [`Options::adopt`].
+    adopt: Vec<Range<usize>>,
     /// Bytes from the beginning that have been given away.
     given: Mutex<usize>,
 }
@@ -68,6 +70,7 @@ impl Shared {
             rank: meeting.rank,
             size: meeting.size,
             bytes: options.pages() as usize * PAGE,
+            adopt: options.adopt.clone(),
             given: Mutex::new(0),
         };
         // A peer that is gone by now is told like one that goes later.
@@ -118,12 +121,11 @@ impl Shared {
     /// held at rank 0.
     ///
     /// # Safety
-    /// As for [`Options::adopt`], the same ranges as there; they can be read and written, and no other thread
-    /// touches them before this returns.
-    pub unsafe fn adopt(&self, ranges: &[Range<usize>]) -> Result<(), OpenError> {
+    /// It can be read and written, and no other thread touches it before this returns.
+    pub unsafe fn adopt(&self) -> Result<(), OpenError> {
         // SAFETY: as the caller promises.
-        let saved = unsafe { self.inner.segment.adopt(ranges, self.rank == 0) }?;
-        for (range, bytes) in ranges.iter().zip(saved) {
+        let saved = unsafe { self.inner.segment.adopt(&self.adopt, self.rank == 0) }?;
+        for (range, bytes) in self.adopt.iter().zip(saved) {
             // SAFETY: the memory was mapped again just now. Every page is touched for the first time, by this
             // process, which gets it to write.
             unsafe { (range.start as *mut u8).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };

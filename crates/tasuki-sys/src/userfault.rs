@@ -172,10 +172,8 @@ impl UserFault {
                 Err(error) => return Err(error),
             };
             for message in messages[..len].chunks_exact(MESSAGE) {
-                let word = |at: usize| {
-                    message[at..at + 8].iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
-                };
-                // The kernel writes numbers in its own order; those that we build for are little endian.
+                let word =
+                    |at: usize| message[at..].first_chunk().map_or(0, |word| u64::from_ne_bytes(*word));
                 if message[0] == EVENT_PAGE_FAULT {
                     each(Fault { address: word(16) as usize, writes: word(8) & WRITES != 0 });
                 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::*;
 use crate::code::CODES;
-use crate::shared::RawCounters;
+use tasuki_shared::Counters;
 
 /// Every number of the header that this crate uses, as `expression value`.
 fn numbers() -> Vec<(String, i64)> {
@@ -79,18 +79,18 @@ fn numbers() -> Vec<(String, i64)> {
 /// Those of `tasuki_shared.h`: its counters are words in this order.
 fn shared_numbers() -> Vec<(String, i64)> {
     let counters = [
-        ("wanted_read", offset_of!(RawCounters, wanted_read)),
-        ("wanted_write", offset_of!(RawCounters, wanted_write)),
-        ("installed", offset_of!(RawCounters, installed)),
-        ("fresh", offset_of!(RawCounters, fresh)),
-        ("dropped", offset_of!(RawCounters, dropped)),
-        ("deferred", offset_of!(RawCounters, deferred)),
-        ("sent", offset_of!(RawCounters, sent)),
-        ("messages", offset_of!(RawCounters, messages)),
+        ("wanted_read", offset_of!(Counters, wanted_read)),
+        ("wanted_write", offset_of!(Counters, wanted_write)),
+        ("installed", offset_of!(Counters, installed)),
+        ("fresh", offset_of!(Counters, fresh)),
+        ("dropped", offset_of!(Counters, dropped)),
+        ("deferred", offset_of!(Counters, deferred)),
+        ("sent", offset_of!(Counters, sent)),
+        ("messages", offset_of!(Counters, messages)),
     ];
     let field = |(name, at)| (format!("offsetof(tasuki_shared_counters, {name})"), at as i64);
     let mut all: Vec<_> = counters.map(field).into();
-    all.push(("sizeof(tasuki_shared_counters)".into(), size_of::<RawCounters>() as i64));
+    all.push(("sizeof(tasuki_shared_counters)".into(), size_of::<Counters>() as i64));
     all.push(("TASUKI_SHARED_PAGE".into(), tasuki_shared::PAGE as i64));
     all
 }
