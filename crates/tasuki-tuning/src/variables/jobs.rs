@@ -22,6 +22,11 @@ pub(super) const ALL: &[Variable] = &[
         "Name of a job that `tasuki run` has started by its MPI's launcher, for `top`, `stacks` and `hang`.",
     ),
     told(
+        "TASUKI_OMP",
+        "1",
+        "Set by `tasuki omp` for the processes of a program, whose threads it spreads; not for users.",
+    ),
+    told(
         "TASUKI_CORES_HOST",
         "the name of a host",
         "Set by `tasuki run --cores` for every rank: the host that it runs on, which core files then tell.",
