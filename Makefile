@@ -22,7 +22,7 @@ help:
 	@echo "make run        four cabled hosts on this machine: latency, bandwidth, a program, over TCP and Tasuki"
 	@echo "make test       all quick tests"
 	@echo "make test-full  the long ones too"
-	@echo "make test-busy  all quick tests beside processes that spin, SPINNERS=8"
+	@echo "make test-busy  all quick tests beside processes that spin, SPINNERS=8, so many times: RUNS=1"
 	@echo "make soak       the fault simulation of the transport on all cores, N=100000 seeds (FIRST=0)"
 	@echo "make bench      measure every MPI installed over TCP and over Tasuki, with raw ceilings (results/);"
 	@echo "                ARGS=--force writes over an earlier measurement's files"
@@ -93,8 +93,8 @@ test: test-build peers oracles
 # Spinning processes take processors away from all quick tests: one that depends on time fails. As many tests
 # run at a time, or the spinning processes would have nearly all of the processors for hours.
 test-busy: test-build peers oracles
-	RUST_TEST_THREADS=$(or $(SPINNERS),8) scripts/busy $(or $(SPINNERS),8) \
-		$(MAKE) --no-print-directory test LIMIT=7200
+	@TASUKI_PEERS="$(PEERS)" CARGO="$(CARGO)" scripts/test-busy --runs $(or $(RUNS),1) \
+		--spinners $(or $(SPINNERS),8) $(ARGS)
 
 test-full: test-build peers
 	@scripts/oracles --full "$(PEERS)"

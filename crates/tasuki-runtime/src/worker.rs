@@ -189,8 +189,13 @@ impl Worker {
 
     /// Takes what a job's shepherd tells.
     pub fn pull(&mut self, job: JobId) {
-        for _ in 0..EVENTS_MAX {
-            let Some(running) = self.jobs.get_mut(&job) else { return };
+        let mut taken = 0;
+        while let Some(running) = self.jobs.get_mut(&job) {
+            // No descriptor tells again of what was read already.
+            if taken >= EVENTS_MAX && !running.shepherd.holds_event() {
+                return;
+            }
+            taken += 1;
             match running.shepherd.next(Some(Duration::ZERO)) {
                 Ok(None) => return,
                 Ok(Some(event)) => self.handle(job, event),

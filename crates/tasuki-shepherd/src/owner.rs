@@ -158,6 +158,12 @@ impl Shepherd {
         Ok(None)
     }
 
+    /// Whether [`Shepherd::next`] has an event that was read already: the socket may never be readable again
+    /// for its sake.
+    pub fn holds_event(&self) -> bool {
+        !self.ended && self.inbox.is_ready()
+    }
+
     fn count(&mut self, event: &Event) {
         match (&mut self.heard, event) {
             (Some(heard), event) => *heard += u64::from(event.is_kept()),

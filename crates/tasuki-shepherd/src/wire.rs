@@ -115,6 +115,13 @@ impl Inbox {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Whether a message has come whole, or what cannot be one.
+    pub fn is_ready(&self) -> bool {
+        let Some((length, rest)) = self.bytes[self.start..].split_first_chunk::<4>() else { return false };
+        let length = u32::from_le_bytes(*length) as usize;
+        length == 0 || length > LENGTH_MAX || length <= rest.len()
+    }
+
     /// The next message, if it has come whole.
     ///
     /// # Errors
@@ -150,7 +157,11 @@ mod tests {
             let mut found = Vec::new();
             for part in bytes.chunks(step) {
                 inbox.extend(part);
-                while let Some(event) = inbox.take::<Event>().unwrap() {
+                loop {
+                    let is_ready = inbox.is_ready();
+                    let event = inbox.take::<Event>().unwrap();
+                    assert_eq!(event.is_some(), is_ready);
+                    let Some(event) = event else { break };
                     found.push(event);
                 }
             }
@@ -163,7 +174,7 @@ mod tests {
         for bytes in [&[0, 0, 0, 0][..], &[255, 255, 255, 255], &[1, 0, 0, 0, 9], &[2, 0, 0, 0, 1, 0]] {
             let mut inbox = Inbox::default();
             inbox.extend(bytes);
-            assert!(inbox.take::<Event>().is_err(), "{bytes:?}");
+            assert!(inbox.is_ready() && inbox.take::<Event>().is_err(), "{bytes:?}");
         }
     }
 }

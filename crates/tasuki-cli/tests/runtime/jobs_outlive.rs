@@ -92,6 +92,31 @@ fn a_job_outlives_the_daemon_of_any_of_its_hosts() {
     assert_clean(&cluster, 2);
 }
 
+/// A daemon that stood still finds more than it handles in one turn, and then nothing more is told to it. It
+/// is less than the socket holds: what waits for room in it would make the daemon look again.
+#[test]
+fn a_job_that_ended_while_a_daemon_stood_still_is_told_whole() {
+    if skip_without_root("a_job_that_ended_while_a_daemon_stood_still_is_told_whole") {
+        return;
+    }
+    let cluster = Cluster::up("outlive-still", 2);
+    let wait = "until [ -e /run/gate ]; do sleep 0.01; done";
+    let script = format!("{wait}; i=0; while [ $i -lt 150 ]; do echo $RANK $i; i=$((i+1)); sleep 0.01; done");
+    for host in ["n2", "n1"] {
+        ["n1", "n2"].iter().for_each(|host| drop(cluster.lab.sh(host, "rm -f /run/gate")));
+        let (job, mark) = cluster.script(2, &script);
+        eventually("both ranks", || processes(&mark).len() >= 2);
+        let daemon = cluster.daemon(host);
+        cluster.lab.run(host, &["kill", "-STOP", &daemon]);
+        ["n1", "n2"].iter().for_each(|host| drop(cluster.lab.sh(host, "touch /run/gate")));
+        eventually("the ranks' end", || processes(&mark).is_empty());
+        cluster.lab.run(host, &["kill", "-CONT", &daemon]);
+        cluster.until(&job, "done");
+        assert_eq!(ok(&mut cluster.command("attach", &[&job])).lines().count(), 300);
+    }
+    assert_clean(&cluster, 2);
+}
+
 #[test]
 fn a_job_of_an_mpi_outlives_daemons_whatever_it_is_about() {
     let test = "a_job_of_an_mpi_outlives_daemons_whatever_it_is_about";
