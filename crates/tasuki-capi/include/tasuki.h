@@ -60,7 +60,8 @@ enum {
     TASUKI_ETRUNCATED = -13, /* the message was longer than the memory for it; the rest is lost */
     TASUKI_EREFUSED = -14,   /* the peer has no memory under this key, or the transfer would leave it */
     TASUKI_EINTERNAL = -15,  /* a defect of the library */
-    TASUKI_EBUSY = -16       /* transfers are under way in this memory: poll and try again */
+    TASUKI_EBUSY = -16,      /* transfers are under way in this memory: poll and try again */
+    TASUKI_ECHECKPOINT = -17 /* a checkpoint cannot be written or read */
 };
 
 /* The meaning of a code, in words. Never NULL; valid for ever. */

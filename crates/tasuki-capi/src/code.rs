@@ -25,10 +25,11 @@ pub enum Code {
     Refused = -14,
     Internal = -15,
     Busy = -16,
+    Checkpoint = -17,
 }
 
 /// All codes with their names in C and their meaning.
-pub const CODES: [(Code, &CStr, &CStr); 16] = [
+pub const CODES: [(Code, &CStr, &CStr); 17] = [
     (
         Code::Invalid,
         c"TASUKI_EINVAL",
@@ -52,6 +53,7 @@ pub const CODES: [(Code, &CStr, &CStr); 16] = [
         c"the peer has no memory under this key, or the transfer would leave it",
     ),
     (Code::Busy, c"TASUKI_EBUSY", c"transfers are under way in this memory: poll and try again"),
+    (Code::Checkpoint, c"TASUKI_ECHECKPOINT", c"a checkpoint cannot be written or read"),
     (Code::Internal, c"TASUKI_EINTERNAL", c"a defect of the library"),
 ];
 

@@ -1,6 +1,6 @@
 //! The structures and numbers of `tasuki.h`, in the layout that C gives them.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::{c_char, c_int, c_void};
 
 /// `tasuki_peer`.
 pub type RawPeer = u32;
@@ -79,6 +79,49 @@ pub struct RawCompletion {
     pub bytes: *mut c_void,
     pub len: u64,
     pub total: u64,
+}
+
+/// `tasuki_checkpoint_group`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct RawCheckpointGroup {
+    pub rank: i32,
+    pub size: i32,
+    pub context: *mut c_void,
+    pub gather: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *mut c_void, usize) -> c_int>,
+    pub exchange: Option<Exchange>,
+    pub release: Option<unsafe extern "C" fn(*mut c_void)>,
+}
+
+/// `exchange` of `tasuki_checkpoint_group`.
+pub type Exchange =
+    unsafe extern "C" fn(*mut c_void, *const c_void, usize, c_int, *mut c_void, usize, c_int) -> c_int;
+
+/// `tasuki_checkpoint_options`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct RawCheckpointOptions {
+    pub size: usize,
+    pub folder: *const c_char,
+    pub host: *const c_char,
+    pub every_seconds: u64,
+    pub failures_seconds: u64,
+    pub copies: i32,
+    pub keep: i32,
+}
+
+/// `tasuki_checkpoint_counters`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RawCheckpointCounters {
+    pub epoch: u64,
+    pub saved: u64,
+    pub failed: u64,
+    pub bytes: u64,
+    pub copied: u64,
+    pub last_us: u64,
+    pub all_us: u64,
+    pub aim_us: u64,
 }
 
 #[cfg(test)]

@@ -8,20 +8,22 @@ use super::*;
 use crate::code::CODES;
 use tasuki_shared::Counters;
 
+/// Adds size and fields of a structure of C to a list of numbers.
+macro_rules! layout {
+    ($all:ident, $c:literal, $rust:ty, $($field:ident),*) => {
+        $all.push((concat!("sizeof(", $c, ")").to_owned(), size_of::<$rust>() as i64));
+        $($all.push((
+            concat!("offsetof(", $c, ", ", stringify!($field), ")").to_owned(),
+            offset_of!($rust, $field) as i64,
+        ));)*
+    };
+}
+
 /// Every number of the header that this crate uses, as `expression value`.
 fn numbers() -> Vec<(String, i64)> {
     let mut all = Vec::new();
-    let mut add = |name: &str, value: i64| all.push((name.to_owned(), value));
-    macro_rules! layout {
-        ($c:literal, $rust:ty, $($field:ident),*) => {
-            add(concat!("sizeof(", $c, ")"), size_of::<$rust>() as i64);
-            $(add(
-                concat!("offsetof(", $c, ", ", stringify!($field), ")"),
-                offset_of!($rust, $field) as i64,
-            );)*
-        };
-    }
     layout!(
+        all,
         "tasuki_options",
         RawOptions,
         size,
@@ -36,9 +38,10 @@ fn numbers() -> Vec<(String, i64)> {
         dump,
         reserved
     );
-    layout!("tasuki_message", RawMessage, peer, flags, tag, ignore, data, iov, iov_count, min_free, context);
-    layout!("tasuki_found", RawFound, source, flags, tag, data, len, claim);
+    layout!(all, "tasuki_message", RawMessage, peer, flags, tag, ignore, data, iov, iov_count, min_free, context);
+    layout!(all, "tasuki_found", RawFound, source, flags, tag, data, len, claim);
     layout!(
+        all,
         "tasuki_completion",
         RawCompletion,
         context,
@@ -52,6 +55,7 @@ fn numbers() -> Vec<(String, i64)> {
         len,
         total
     );
+    let mut add = |name: &str, value: i64| all.push((name.to_owned(), value));
     add("TASUKI_ANY_SOURCE", ANY_SOURCE.into());
     add("TASUKI_ADDRESS_LEN", tasuki_engine::Address::LEN as i64);
     add("TASUKI_ADDRESS_TEXT_LEN", 2 * tasuki_engine::Address::LEN as i64 + 1);
@@ -95,11 +99,47 @@ fn shared_numbers() -> Vec<(String, i64)> {
     all
 }
 
+/// Those of `tasuki_checkpoint.h`.
+fn checkpoint_numbers() -> Vec<(String, i64)> {
+    let mut all = Vec::new();
+    layout!(all, "tasuki_checkpoint_group", RawCheckpointGroup, rank, size, context, gather, exchange, release);
+    layout!(
+        all,
+        "tasuki_checkpoint_options",
+        RawCheckpointOptions,
+        size,
+        folder,
+        host,
+        every_seconds,
+        failures_seconds,
+        copies,
+        keep
+    );
+    layout!(
+        all,
+        "tasuki_checkpoint_counters",
+        RawCheckpointCounters,
+        epoch,
+        saved,
+        failed,
+        bytes,
+        copied,
+        last_us,
+        all_us,
+        aim_us
+    );
+    all
+}
+
 #[test]
 fn the_header_says_the_same_numbers() {
     let folder = tempfile::tempdir().expect("a folder for the program");
-    let mut source = "#include <stdio.h>\n#include <tasuki_shared.h>\nint main(void) {\n".to_owned();
-    let expected = [numbers(), shared_numbers()].concat();
+    let mut source = String::new();
+    for header in ["stdio.h", "tasuki_shared.h", "tasuki_checkpoint.h"] {
+        source += &format!("#include <{header}>\n");
+    }
+    source += "int main(void) {\n";
+    let expected = [numbers(), shared_numbers(), checkpoint_numbers()].concat();
     for (expression, _) in &expected {
         source += &format!("printf(\"%lld\\n\", (long long)({expression}));\n");
     }

@@ -6,9 +6,10 @@ use std::process::Command;
 use crate::programs::declared;
 
 /// Headers, and the pages that tell of them.
-const PAGES: [(&str, &str); 2] = [
+const PAGES: [(&str, &str); 3] = [
     (include_str!("../../include/tasuki.h"), include_str!("../../man/tasuki.3")),
     (include_str!("../../include/tasuki_shared.h"), include_str!("../../man/tasuki_shared.3")),
+    (include_str!("../../include/tasuki_checkpoint.h"), include_str!("../../man/tasuki_checkpoint.3")),
 ];
 
 #[test]
@@ -29,7 +30,7 @@ fn the_manual_names_every_function_and_code() {
 
 #[test]
 fn the_manual_is_well_formed() {
-    for page in ["man/tasuki.3", "man/tasuki_shared.3"] {
+    for page in ["man/tasuki.3", "man/tasuki_shared.3", "man/tasuki_checkpoint.3"] {
         let page = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
         let output = Command::new("groff")
             .args(["-mandoc", "-Tutf8", "-ww", "-z"])

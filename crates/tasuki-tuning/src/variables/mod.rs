@@ -4,6 +4,7 @@
 //! The list is one for all: `tasuki info` prints it, the engine takes names and allowed values of its options
 //! from it, and a test compares it with `docs/reference/environment.md`.
 
+mod checkpoints;
 mod command;
 mod endpoints;
 mod jobs;
@@ -11,6 +12,7 @@ mod provider;
 mod test_suites;
 mod variable;
 
+pub use checkpoints::{CHECKPOINT, CHECKPOINT_EVERY, CHECKPOINT_FAILURES};
 pub use command::{LAB_JOB, PEERS, PROVIDER};
 pub use endpoints::{
     BROKER, BULK, DUMP, GREETING, IDENTITY, JOB_KEY, LANES, LINGER, POOL, PRIORITY, RAILS, RATE, RINGS,
@@ -21,5 +23,6 @@ pub use variable::{Reader, Values, Variable};
 
 /// All variables, by reader.
 pub fn variables() -> impl Iterator<Item = &'static Variable> {
-    [endpoints::ALL, provider::ALL, command::ALL, jobs::ALL, test_suites::ALL].into_iter().flatten()
+    let parts = [endpoints::ALL, checkpoints::ALL, provider::ALL, command::ALL, jobs::ALL, test_suites::ALL];
+    parts.into_iter().flatten()
 }

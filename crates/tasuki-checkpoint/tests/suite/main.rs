@@ -1,0 +1,7 @@
+//! Processes as threads, hosts as folders: what is saved comes back, whatever dies or is damaged between.
+
+mod format;
+mod hall;
+mod job;
+mod seeds;
+mod single;

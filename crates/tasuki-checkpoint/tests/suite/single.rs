@@ -1,0 +1,173 @@
+//! Single cases, each told to all processes.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use tasuki_checkpoint::{Checkpoint, Error, Options};
+
+use crate::hall::{Seat, memory_folder, seats};
+
+fn options(folder: &Path, host: usize) -> Options {
+    Options {
+        folder: folder.join(format!("host-{host}")),
+        host: format!("host-{host}"),
+        every: None,
+        failures: Duration::from_secs(86_400),
+        copies: true,
+        keep: 2,
+    }
+}
+
+/// Runs a body at each of so many processes, each on a host of its own.
+fn all<T: Send + 'static>(
+    size: usize,
+    root: &Path,
+    body: impl Fn(usize, &mut Checkpoint<Seat>) -> T + Send + Sync + Copy + 'static,
+) -> Vec<Result<T, Error>> {
+    let threads: Vec<_> = seats(size, 0, None)
+        .into_iter()
+        .enumerate()
+        .map(|(rank, seat)| {
+            let options = options(root, rank);
+            thread::spawn(move || Ok(body(rank, &mut Checkpoint::open(seat, Ok(options))?)))
+        })
+        .collect();
+    threads.into_iter().map(|thread| thread.join().expect("a process panicked")).collect()
+}
+
+fn save(checkpoint: &mut Checkpoint<Seat>, byte: u8) -> Result<u64, String> {
+    let saved = checkpoint.save(vec![(1, &[byte; 100])]);
+    saved.map(|saved| saved.epoch).map_err(|error| error.to_string())
+}
+
+fn restore(checkpoint: &mut Checkpoint<Seat>) -> Result<(Option<u64>, [u8; 100]), String> {
+    let mut memory = [0; 100];
+    let restored = checkpoint.restore(vec![(1, &mut memory)]).map_err(|error| error.to_string())?;
+    Ok((restored.epoch, memory))
+}
+
+fn texts<T: std::fmt::Debug>(told: Vec<Result<Result<T, String>, Error>>) -> Vec<String> {
+    told.into_iter().map(|one| one.expect("opened").expect_err("an error")).collect()
+}
+
+/// A folder in the place where one process is to write: root may write everywhere, so that rights would stop
+/// nobody here.
+#[test]
+fn a_process_that_cannot_write_is_named_to_all_and_the_older_epoch_stays() {
+    let root = memory_folder();
+    let path = root.path().to_owned();
+    let saved = all(3, &path, |rank, checkpoint| {
+        restore(checkpoint).expect("nothing to restore");
+        assert_eq!(save(checkpoint, 1), Ok(1));
+        rank
+    });
+    assert!(saved.iter().all(Result::is_ok));
+    // A file-system of 64 KiB would do as well, but needs root. Here the epoch's own folder cannot be made.
+    let blocked = root.path().join("host-1");
+    let told = texts(all(3, &path, move |rank, checkpoint| {
+        assert_eq!(restore(checkpoint).expect("epoch 1"), (Some(1), [1; 100]));
+        if rank == 1 {
+            // A process's files are removed under it.
+            fs::remove_dir_all(checkpoint.folder()).expect("removed");
+            fs::write(checkpoint.folder(), "no folder").expect("written");
+        }
+        save(checkpoint, 2)
+    }));
+    for (rank, text) in told.iter().enumerate() {
+        assert!(text.contains("cannot write") && text.contains("host-1"), "{rank}: {text}");
+    }
+    assert!(told[0].contains("process 1 on host-1"), "{}", told[0]);
+    fs::remove_file(&blocked).expect("removed");
+    let again = all(3, &path, |_, checkpoint| restore(checkpoint));
+    assert!(again.into_iter().all(|one| one.expect("opened") == Ok((Some(1), [1; 100]))));
+}
+
+#[test]
+fn other_memory_and_other_numbers_of_processes_are_refused_by_all() {
+    let root = memory_folder();
+    let path = root.path().to_owned();
+    let saved = all(2, &path, |_, checkpoint| {
+        restore(checkpoint).expect("nothing to restore");
+        save(checkpoint, 1)
+    });
+    assert!(saved.into_iter().all(|one| one.expect("opened") == Ok(1)));
+    let told = texts(all(2, &path, |rank, checkpoint| {
+        let mut memory = vec![0; 100 + rank];
+        checkpoint.restore(vec![(1, &mut memory)]).map_err(|error| error.to_string())
+    }));
+    for text in &told {
+        assert!(text.contains("1: 100 bytes; registered is 1: 101 bytes"), "{text}");
+    }
+    let told = texts(all(3, &path, |_, checkpoint| restore(checkpoint)));
+    for text in &told {
+        assert!(text.contains("of 2 processes, this program has 3: run it with 2"), "{text}");
+    }
+    let told = texts(all(2, &path, |_, checkpoint| save(checkpoint, 2)));
+    assert!(told[0].contains("restore first"), "{}", told[0]);
+    let told = texts(all(2, &path, |_, checkpoint| {
+        let (mut one, mut two) = ([0; 1], [0; 1]);
+        checkpoint.restore(vec![(3, &mut one), (3, &mut two)]).map_err(|error| error.to_string())
+    }));
+    assert!(told[1].contains("memory 3 is registered twice"), "{}", told[1]);
+}
+
+#[test]
+fn files_are_the_users_alone_few_and_gone_at_the_end() {
+    let root = memory_folder();
+    let path = root.path().to_owned();
+    let done = all(2, &path, |_, checkpoint| {
+        restore(checkpoint).expect("nothing to restore");
+        for round in 1..=5 {
+            assert_eq!(save(checkpoint, round), Ok(u64::from(round)));
+        }
+        let folder = checkpoint.folder().to_owned();
+        let mode = fs::metadata(&folder).expect("a folder").permissions().mode() & 0o777;
+        assert_eq!(mode, 0o700);
+        let epochs = fs::read_dir(&folder).expect("a folder").flatten().filter(|entry| entry.path().is_dir());
+        assert_eq!(epochs.count(), 2, "two are kept");
+        checkpoint.finish().expect("finished");
+        fs::read_dir(&folder).expect("a folder").flatten().filter(|entry| entry.path().is_dir()).count()
+    });
+    assert!(done.into_iter().all(|left| left.expect("opened") == 0));
+    let again = all(2, &path, |_, checkpoint| restore(checkpoint));
+    assert!(again.into_iter().all(|one| one.expect("opened") == Ok((None, [0; 100]))));
+}
+
+#[test]
+fn a_folder_serves_one_program_at_a_time() {
+    let root = memory_folder();
+    let open = || Checkpoint::open(seats(1, 0, None).remove(0), Ok(options(root.path(), 0)));
+    let first = open().expect("opened");
+    let error = open().expect_err("in use").to_string();
+    assert!(error.contains("in use by another process of rank 0"), "{error}");
+    drop(first);
+    open().expect("free again");
+}
+
+/// An epoch whose images are all lost is told; a first one that was never finished is begun anew.
+#[test]
+fn a_lost_epoch_is_an_error_and_an_unfinished_one_is_not() {
+    let root = memory_folder();
+    let path = root.path().to_owned();
+    all(2, &path, |_, checkpoint| {
+        restore(checkpoint).expect("nothing to restore");
+        save(checkpoint, 1).expect("saved");
+    });
+    let take = |host: usize| {
+        let folder = fs::read_dir(root.path().join(format!("host-{host}"))).expect("a folder");
+        let epoch = folder.flatten().find(|entry| entry.path().is_dir()).expect("an epoch").path();
+        fs::remove_file(epoch.join("rank-0")).expect("an image");
+        epoch
+    };
+    let epochs = [take(0), take(1)];
+    let told = texts(all(2, &path, |_, checkpoint| restore(checkpoint)));
+    assert!(told[0].contains("no checkpoint is complete") && told[0].contains("no image of process 0"), "{told:?}");
+    for epoch in epochs {
+        fs::remove_file(epoch.join("finished")).expect("the mark");
+    }
+    let anew = all(2, &path, |_, checkpoint| restore(checkpoint));
+    assert!(anew.into_iter().all(|one| one.expect("opened") == Ok((None, [0; 100]))));
+}
