@@ -201,7 +201,8 @@ pub unsafe extern "C" fn tasuki_checkpoint_save(checkpoint: *mut Handle) -> c_in
         // SAFETY: as above.
         let handle = unsafe { handle(checkpoint) }?;
         // SAFETY: the program does not change the memory during a call.
-        let memory = handle.memory.iter().map(|(number, memory)| (*number, unsafe { memory.get() })).collect();
+        let memory =
+            handle.memory.iter().map(|(number, memory)| (*number, unsafe { memory.get() })).collect();
         let counters = &mut handle.counters;
         let saved = handle.checkpoint.save(memory).inspect_err(|_| counters.failed += 1)?;
         let took = saved.took.as_micros() as u64;

@@ -82,7 +82,8 @@ impl<G: Group> Checkpoint<G> {
         let opened = Folder::open(&options.folder, group.rank());
         let folder = group::agree(&mut group, &options.host, opened)?;
         let hosts = group::bytes(&mut group, options.host.as_bytes())?;
-        let hosts: Vec<String> = hosts.iter().map(|host| String::from_utf8_lossy(host).into_owned()).collect();
+        let hosts: Vec<String> =
+            hosts.iter().map(|host| String::from_utf8_lossy(host).into_owned()).collect();
         let keepers = if options.copies { keepers(&hosts) } else { vec![None; hosts.len()] };
         Ok(Checkpoint {
             group,

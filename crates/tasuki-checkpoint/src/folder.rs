@@ -101,7 +101,9 @@ impl Folder {
                 let Some(rank) = number.and_then(|number| number.parse::<u32>().ok()) else { continue };
                 match open(&file.path()) {
                     Ok((_, head)) if head.stamp == stamp && head.rank == rank => found.push(head),
-                    Ok(_) => complaints.push(format!("{}: of another process or epoch", file.path().display())),
+                    Ok(_) => {
+                        complaints.push(format!("{}: of another process or epoch", file.path().display()))
+                    }
                     Err(bad) => complaints.push(format!("{}: {bad}", file.path().display())),
                 }
             }

@@ -88,7 +88,8 @@ impl Inventory {
     /// The processes whose image nobody has.
     pub fn holders(&self, stamp: Stamp) -> Result<Vec<usize>, Vec<usize>> {
         let of = |rank: usize| {
-            let mut have = self.entries.iter().filter(move |entry| entry.stamp == stamp && entry.rank == rank);
+            let mut have =
+                self.entries.iter().filter(move |entry| entry.stamp == stamp && entry.rank == rank);
             let own = have.clone().find(|entry| entry.holder == rank);
             own.or_else(|| have.next()).map(|entry| entry.holder)
         };

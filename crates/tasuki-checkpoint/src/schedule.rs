@@ -96,7 +96,8 @@ mod tests {
             for failures in [3_600.0, 86_400.0, 2_592_000.0_f64] {
                 let of = |seconds| stretch(seconds, cost, failures);
                 let ours = interval(Duration::from_secs_f64(cost), Duration::from_secs_f64(failures));
-                let best = (1..4_000).map(|i| of(failures * 1.01_f64.powi(i - 3_000))).fold(f64::MAX, f64::min);
+                let best =
+                    (1..4_000).map(|i| of(failures * 1.01_f64.powi(i - 3_000))).fold(f64::MAX, f64::min);
                 let ours = of(ours.as_secs_f64());
                 assert!(ours <= best * 1.002, "cost {cost} s, failures {failures} s: {ours} and {best}");
             }

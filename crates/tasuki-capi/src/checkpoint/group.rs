@@ -31,9 +31,8 @@ impl Group for Callbacks {
         let gather = self.0.gather.ok_or(GroupError(0))?;
         // SAFETY: the program promises a function that reads and writes as many bytes; `all` has as many for
         // each process.
-        let code = unsafe {
-            gather(self.0.context, mine.as_ptr().cast(), all.as_mut_ptr().cast(), mine.len())
-        };
+        let code =
+            unsafe { gather(self.0.context, mine.as_ptr().cast(), all.as_mut_ptr().cast(), mine.len()) };
         if code == 0 { Ok(()) } else { Err(GroupError(code)) }
     }
 

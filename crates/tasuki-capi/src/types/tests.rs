@@ -38,7 +38,20 @@ fn numbers() -> Vec<(String, i64)> {
         dump,
         reserved
     );
-    layout!(all, "tasuki_message", RawMessage, peer, flags, tag, ignore, data, iov, iov_count, min_free, context);
+    layout!(
+        all,
+        "tasuki_message",
+        RawMessage,
+        peer,
+        flags,
+        tag,
+        ignore,
+        data,
+        iov,
+        iov_count,
+        min_free,
+        context
+    );
     layout!(all, "tasuki_found", RawFound, source, flags, tag, data, len, claim);
     layout!(
         all,
@@ -102,7 +115,17 @@ fn shared_numbers() -> Vec<(String, i64)> {
 /// Those of `tasuki_checkpoint.h`.
 fn checkpoint_numbers() -> Vec<(String, i64)> {
     let mut all = Vec::new();
-    layout!(all, "tasuki_checkpoint_group", RawCheckpointGroup, rank, size, context, gather, exchange, release);
+    layout!(
+        all,
+        "tasuki_checkpoint_group",
+        RawCheckpointGroup,
+        rank,
+        size,
+        context,
+        gather,
+        exchange,
+        release
+    );
     layout!(
         all,
         "tasuki_checkpoint_options",

@@ -5,7 +5,8 @@ use tasuki_checkpoint::image::{BLOCK, Bad, Encoder, Head, read_memory};
 use tasuki_random::Random;
 
 fn head(drawn: u64, lengths: &[usize]) -> Head {
-    let regions = lengths.iter().enumerate().map(|(number, length)| (number as u32, *length as u64)).collect();
+    let regions =
+        lengths.iter().enumerate().map(|(number, length)| (number as u32, *length as u64)).collect();
     Head { stamp: Stamp { epoch: 3, drawn }, rank: 2, size: 5, made: 1_700_000_000, regions }
 }
 

@@ -127,7 +127,8 @@ impl Group for Seat {
         }
         let size = self.size;
         let given = self.wait(state, |state| {
-            let parts: Option<Vec<_>> = (0..size).map(|rank| state.given.get(&(call, rank)).cloned()).collect();
+            let parts: Option<Vec<_>> =
+                (0..size).map(|rank| state.given.get(&(call, rank)).cloned()).collect();
             parts
         })?;
         for (part, into) in given.iter().zip(all.chunks_exact_mut(mine.len().max(1))) {

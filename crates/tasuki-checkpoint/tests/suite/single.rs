@@ -164,7 +164,10 @@ fn a_lost_epoch_is_an_error_and_an_unfinished_one_is_not() {
     };
     let epochs = [take(0), take(1)];
     let told = texts(all(2, &path, |_, checkpoint| restore(checkpoint)));
-    assert!(told[0].contains("no checkpoint is complete") && told[0].contains("no image of process 0"), "{told:?}");
+    assert!(
+        told[0].contains("no checkpoint is complete") && told[0].contains("no image of process 0"),
+        "{told:?}"
+    );
     for epoch in epochs {
         fs::remove_file(epoch.join("finished")).expect("the mark");
     }

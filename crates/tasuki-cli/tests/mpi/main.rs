@@ -5,6 +5,7 @@ mod support;
 
 mod authenticate;
 mod broker;
+mod checkpoints;
 mod copy;
 mod every_mpi;
 mod faults;

@@ -1,0 +1,144 @@
+//! Programs of real MPIs that save their state with `tasuki_checkpoint.h`: killed at random moments, with hosts
+//! lost or replaced between, they end with the result of a run that nothing has disturbed.
+
+use crate::support::{
+    TestLab,
+    mpi::families,
+    mpis::Mpi,
+    ok,
+    run::{MpiRun, Running},
+    seed, skip_without_root,
+};
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+    time::Duration,
+};
+use tasuki_random::Random;
+
+const SIDE: &str = "400";
+const STEPS: &str = "6000";
+
+/// Builds the example of the C interface.
+fn example(mpi: &Mpi, folder: &Path) -> PathBuf {
+    let target = folder.join(format!("heat-{}", mpi.name));
+    let capi = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tasuki-capi");
+    let test = std::env::current_exe().expect("the path of this test");
+    let library = test.parent().expect("a folder").join("libtasuki.a");
+    let mut mpicc = Command::new(&mpi.mpicc);
+    mpicc.args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-I"]).arg(capi.join("include")).arg("-o");
+    mpicc.arg(&target).arg(capi.join("examples/checkpoint_heat.c")).arg(library);
+    ok(mpicc.args(["-lpthread", "-ldl", "-lm", "-lrt"]));
+    target
+}
+
+/// The result, without what tells of checkpoints.
+fn heat(printed: &str) -> &str {
+    let (_, rest) = printed.split_once("heat ").unwrap_or_else(|| panic!("{printed}"));
+    rest.split(',').next().expect("a number")
+}
+
+/// A program with a folder of checkpoints.
+struct Job<'a> {
+    lab: &'a TestLab,
+    mpi: &'a Mpi,
+    program: PathBuf,
+    folder: PathBuf,
+}
+
+impl Job<'_> {
+    fn run(&self) -> MpiRun {
+        let run = MpiRun::new(self.lab, self.mpi, "tasuki", 4, &self.program).args([SIDE, STEPS]);
+        let folder = self.folder.join("%h");
+        // Often enough that many of the kills hit a save.
+        run.env("TASUKI_CHECKPOINT", &folder.to_string_lossy()).env("TASUKI_CHECKPOINT_FAILURES", "1")
+    }
+
+    /// The newest epoch that was finished; 0: none.
+    fn newest(&self) -> u64 {
+        let hosts = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let epochs = hosts.flat_map(|host| fs::read_dir(host.path()).into_iter().flatten().flatten());
+        let finished = epochs.filter(|entry| entry.path().join("finished").exists());
+        let number = |entry: fs::DirEntry| entry.file_name().to_str()?.split('-').next()?.parse().ok();
+        finished.filter_map(number).max().unwrap_or(0)
+    }
+
+    /// Kills a rank, or all of them, some time after an epoch was saved. False: the program was faster.
+    fn strike(&self, running: &mut Running, random: &mut Random) -> bool {
+        while running.is_running() && self.newest() == 0 {
+            thread::sleep(Duration::from_millis(5));
+        }
+        thread::sleep(Duration::from_millis(random.below(400)));
+        let ranks = running.ranks();
+        if ranks.is_empty() || !running.is_running() {
+            return false;
+        }
+        let all = random.chance(30);
+        for rank in if all { &ranks[..] } else { &ranks[..1] } {
+            // It may have ended just now.
+            let _ = kill(Pid::from_raw(rank.pid), Signal::SIGKILL);
+        }
+        true
+    }
+}
+
+/// Each round kills; some then take a host's folder away, as if its disk was lost with it.
+fn survives(test: &str, rounds: u32) {
+    if skip_without_root(test) {
+        return;
+    }
+    let mut random = Random::new(seed(test));
+    let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
+    let lab = TestLab::up("checkpoint", &["--shape", "full:2"]);
+    for mpi in families(test).iter().filter(|mpi| ["openmpi-5.0", "mpich-4.3"].contains(&mpi.name)) {
+        let program = example(mpi, folder.path());
+        let of = |name: &str| folder.path().join(format!("{name}-{}", mpi.name));
+        let quiet = Job { lab: &lab, mpi, program: program.clone(), folder: of("quiet") };
+        let printed = quiet.run().ok();
+        let expected = heat(&printed);
+        let job = Job { lab: &lab, mpi, program, folder: of("struck") };
+        let (mut strikes, mut lost, mut at_loss) = (0, 0, 0);
+        for round in 0..rounds {
+            let mut running = job.run().start();
+            if !job.strike(&mut running, &mut random) {
+                assert_eq!(heat(&running.ok()), expected, "{}, round {round}", mpi.name);
+                at_loss = 0;
+                continue;
+            }
+            strikes += 1;
+            let finished = running.finish();
+            assert!(finished.status.is_some_and(|status| !status.success()), "{}", finished.report());
+            // What one host's loss has left alone is kept twice again by the next epoch, and not before.
+            if random.chance(50) && job.newest() > at_loss {
+                (lost, at_loss) = (lost + 1, job.newest());
+                let host = random.pick(&["n1", "n2"]);
+                fs::remove_dir_all(job.folder.join(host)).expect("a host's folder");
+            }
+        }
+        // Whether it goes on, and that it does so rightly.
+        let is_saved = job.newest() > 0;
+        let printed = job.run().ok();
+        assert_eq!(heat(&printed), expected, "{}", mpi.name);
+        assert_eq!(printed.contains("goes on from step"), is_saved, "{printed}");
+        assert_eq!(job.newest(), 0, "nothing is kept at the end");
+        eprintln!("{}: {strikes} strikes, {lost} hosts lost", mpi.name);
+        assert!(strikes > 0, "{}: no round was struck", mpi.name);
+    }
+}
+
+#[test]
+fn killed_programs_go_on_from_their_checkpoints() {
+    survives("killed_programs_go_on_from_their_checkpoints", 4);
+}
+
+#[test]
+#[ignore = "takes minutes: a hundred kills"]
+fn killed_programs_go_on_from_their_checkpoints_a_hundred_times() {
+    survives("killed_programs_go_on_from_their_checkpoints_a_hundred_times", 50);
+}
