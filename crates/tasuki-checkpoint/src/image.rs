@@ -2,10 +2,10 @@
 //!
 //! All numbers are little-endian. A head says what the image is of: the word `TSKcheck`, the version of this
 //! format and the number of regions (32 bits each), epoch and its drawn number (64 bits), rank and number of
-//! processes (32 bits), seconds since 1970 (64 bits), for each region its number and its bytes (64 bits each),
-//! and the checksum of all this. The regions follow, one after the other, cut into blocks of [`BLOCK`] bytes;
-//! each block has a checksum behind it, which also covers the epoch's drawn number and the block's place, so
-//! that a block of another image is no more right than a damaged one. Checksums are CRC-64/NVME.
+//! processes (32 bits), seconds since 1970 (64 bits), for each region its number and its bytes (64 bits
+//! each), and the checksum of all this. The regions follow, one after the other, cut into blocks of [`BLOCK`]
+//! bytes; each block has a checksum behind it, which also covers the epoch's drawn number and the block's
+//! place, so that a block of another image is no more right than a damaged one. Checksums are CRC-64/NVME.
 
 use std::io::{self, Read};
 
@@ -167,7 +167,8 @@ impl<'a> Encoder<'a> {
     }
 }
 
-/// Reads what follows a head, and gives the memory on, block by block, each after its checksum was found right.
+/// Reads what follows a head, and gives the memory on, block by block, each after its checksum was found
+/// right.
 ///
 /// # Errors
 /// The bytes cannot be read, were changed, end too early or go on.

@@ -31,8 +31,8 @@ impl Inventory {
     /// Asks all processes what is in their folders.
     ///
     /// # Errors
-    /// A folder cannot be read, the program's functions fail, or the newest epoch is of a program with another
-    /// number of processes.
+    /// A folder cannot be read, the program's functions fail, or the newest epoch is of a program with
+    /// another number of processes.
     pub fn gather(group: &mut impl Group, folder: &Folder, host: &str) -> Result<Inventory, Error> {
         let looked = folder.find().and_then(|found| Ok((found, folder.marked()?)));
         let ((heads, complaints), marked) = group::agree(group, host, looked)?;

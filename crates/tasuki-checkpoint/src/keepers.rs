@@ -1,4 +1,4 @@
-//! Who keeps copies of whose images.
+//! Which process keeps a copy of which image.
 
 /// For each process, by rank, the process that keeps a copy of its image: one on the next host, in the order
 /// in which hosts first appear, so that no host is lost with both. `None` if there is no other host.

@@ -4,8 +4,8 @@
 //!
 //! An *epoch* is one call of [`Checkpoint::save`] by all processes. It has no mark that says it is complete:
 //! it is complete if all of its images are there and intact ([`image`]). A number that is drawn for each
-//! epoch tells images of one call from those of an earlier try with the same epoch number, which a failure may
-//! have left half done. Older epochs are removed when all processes have said that theirs is on the disk.
+//! epoch tells images of one call from those of an earlier try with the same epoch number, which a failure
+//! may have left half done. Older epochs are removed when all processes have said that theirs is on the disk.
 //!
 //! The processes talk over a [`Group`], which the program provides: two functions, for instance of its MPI.
 //! Nothing else here depends on what carries the messages.

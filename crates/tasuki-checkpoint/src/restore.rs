@@ -98,7 +98,7 @@ fn verify(
     Ok(group::to_words(&ranks).into_iter().map(|rank| rank as usize).collect())
 }
 
-/// Who sends which image to whom: pairs of holder and rank, in rounds in each of which a process sends to one
+/// The images that are sent: pairs of holder and rank, in rounds in each of which a process sends to one
 /// other and receives from one at most.
 fn rounds(holders: &[usize]) -> Vec<Vec<(usize, usize)>> {
     let mut left: Vec<(usize, usize)> =

@@ -17,9 +17,9 @@ pub fn interval(cost: Duration, failures: Duration) -> Duration {
 
 /// Decides in which of a program's steps a checkpoint is due.
 ///
-/// All processes must decide alike. Their clocks differ, so a decision needs a message, which would be dear in
-/// every step of a fast program. So the steps in which a decision is taken are counted out beforehand, from
-/// the length of those that were; only these ask for the time.
+/// All processes must decide alike. Their clocks differ, so a decision needs a message, which would be dear
+/// in every step of a fast program. So the steps in which a decision is taken are counted out beforehand,
+/// from the length of those that were; only these ask for the time.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     every: Option<Duration>,
@@ -30,8 +30,8 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Checkpoints every so often; without that, as often as is best if the machine fails every `failures` and
-    /// a checkpoint takes `cost`, which [`Schedule::saved`] corrects.
+    /// Checkpoints every so often; without that, as often as is best if the machine fails every `failures`
+    /// and a checkpoint takes `cost`, which [`Schedule::saved`] corrects.
     pub fn new(every: Option<Duration>, failures: Duration, cost: Duration) -> Schedule {
         Schedule { every, failures, cost, steps: 0, next: 1 }
     }

@@ -1,7 +1,7 @@
 //! In steady state nothing is allocated for small eager messages, expected or unexpected, while credit goes
-//! round; and waiting messages cost little memory. This is a test binary of its own, because it has an allocator
-//! that counts. It counts by thread: that of the test's runner allocates, too, and on a busy machine at any
-//! moment.
+//! round; and waiting messages cost little memory. This is a test binary of its own, because it has an
+//! allocator that counts. It counts by thread: that of the test's runner allocates, too, and on a busy
+//! machine at any moment.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -1,6 +1,6 @@
 //! What a packet costs: allocations in steady state (none), packets per message of a ping-pong (one), and the
-//! time, which is only printed. The allocator counts by thread: that of the test's runner allocates, too, and on
-//! a busy machine at any moment.
+//! time, which is only printed. The allocator counts by thread: that of the test's runner allocates, too, and
+//! on a busy machine at any moment.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -87,7 +87,8 @@ int main(int argc, char **argv) {
             EXPECT(tasuki_checkpoint_save(checkpoint) == TASUKI_OK);
         }
         EXPECT(tasuki_checkpoint_count(checkpoint, &counters) == TASUKI_OK);
-        EXPECT(counters.epoch == 3 && counters.saved == 3 && counters.bytes > sizeof field && !counters.copied);
+        EXPECT(counters.epoch == 3 && counters.saved == 3);
+        EXPECT(counters.bytes > sizeof field && !counters.copied);
         fails = 5;
         EXPECT(tasuki_checkpoint_save(checkpoint) == TASUKI_EFAILED);
         EXPECT(strstr(tasuki_last_error(), "returned 5"));

@@ -84,7 +84,7 @@ fn blocks_cannot_be_exchanged() {
     swapped[first.clone()].copy_from_slice(&one[second.clone()]);
     swapped[second].copy_from_slice(&one[first.clone()]);
     assert!(decode(&swapped).is_err(), "blocks of one image in another order");
-    // The same memory in another try of the same epoch.
+    // A block with equal memory, of another try of this epoch.
     let other = encode(&head(10, &lengths), &memory(&lengths, 4), &mut Random::new(1), 1 << 20);
     let mut mixed = one;
     mixed[first.clone()].copy_from_slice(&other[first]);

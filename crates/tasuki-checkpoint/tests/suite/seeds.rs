@@ -50,7 +50,7 @@ fn lives(seed: u64, sum: &mut Sum) {
     let mut random = Random::new(seed);
     let root = memory_folder();
     let (hosts, size) = (random.between(1, 4) as usize, random.between(1, 6) as usize);
-    let most = if seed % 16 == 0 { 9 << 20 } else { 5_000 };
+    let most = if seed.is_multiple_of(16) { 9 << 20 } else { 5_000 };
     let lengths = (0..size).map(|_| random.magnitude(most) as usize).collect();
     let mut job = Run {
         seed,
@@ -84,8 +84,8 @@ fn lives(seed: u64, sum: &mut Sum) {
     }
 }
 
-/// All processes that began did so with the same step, which is the last that any of them knew to be saved, or
-/// one that was being saved.
+/// All processes that began did so with the same step, which is the last that any of them knew to be saved,
+/// or one that was being saved.
 fn judge(outcomes: &[Outcome], saved: &mut u64, sum: &mut Sum) {
     sum.deaths += u64::from(outcomes.iter().any(|outcome| !outcome.is_over));
     let mut steps = Vec::new();
@@ -183,8 +183,8 @@ fn what_comes_back_is_right_whatever_was_lost() {
     assert!(told > 5 && came_back > 5, "{told} told, {came_back} came back");
 }
 
-/// Two processes die in turn, each in any of the calls of a save, so that one has written its image in one try
-/// of an epoch and the other in another try: these are no epoch.
+/// Two processes die in turn, each in any of the calls of a save, so that one has written its image in one
+/// try of an epoch and the other in another try: these are no epoch.
 #[test]
 fn images_of_two_tries_are_no_epoch() {
     for seed in 0..16 * 32 {

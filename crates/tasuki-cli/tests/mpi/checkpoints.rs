@@ -1,5 +1,5 @@
-//! Programs of real MPIs that save their state with `tasuki_checkpoint.h`: killed at random moments, with hosts
-//! lost or replaced between, they end with the result of a run that nothing has disturbed.
+//! Programs of real MPIs that save their state with `tasuki_checkpoint.h`: killed at random moments, with
+//! hosts lost or replaced between, they end with the result of a run that nothing has disturbed.
 
 use crate::support::{
     TestLab,

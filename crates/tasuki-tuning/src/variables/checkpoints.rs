@@ -9,7 +9,7 @@ pub const CHECKPOINT: Variable = Variable {
     name: "TASUKI_CHECKPOINT",
     default: "",
     values: Values::Text("the path of a folder, in which %h is the host's name"),
-    meaning: "Folder in which programs of tasuki_checkpoint.h keep their checkpoints, on a disk of each host.",
+    meaning: "Folder in which programs of tasuki_checkpoint.h keep checkpoints, on a disk of each host.",
     readers: READERS,
 };
 
