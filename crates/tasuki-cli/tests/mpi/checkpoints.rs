@@ -69,9 +69,16 @@ impl Job<'_> {
         finished.filter_map(number).max().unwrap_or(0)
     }
 
-    /// Kills a rank, or all of them, some time after an epoch was saved. False: the program was faster.
+    /// Kills a rank, or all of them, some time after an epoch was saved or read. False: the program was
+    /// faster.
     fn strike(&self, running: &mut Running, random: &mut Random) -> bool {
-        while running.is_running() && self.newest() == 0 {
+        // MPICH's own mpiexec waits for ever if a rank is killed while its MPI_Init asks for addresses.
+        let goes_on = self.newest() > 0;
+        let is_ready = |running: &Running| match goes_on {
+            true => running.printed().contains("goes on from step"),
+            false => self.newest() > 0,
+        };
+        while running.is_running() && !is_ready(running) {
             thread::sleep(Duration::from_millis(5));
         }
         thread::sleep(Duration::from_millis(random.below(400)));
