@@ -61,7 +61,8 @@ typedef struct tasuki_checkpoint_group {
     void (*release)(void *context);
 } tasuki_checkpoint_group;
 
-/* How checkpoints are taken. tasuki_checkpoint_options_init fills all fields. */
+/* How checkpoints are taken. tasuki_checkpoint_options_init fills all fields. Folder and host are each
+ * process's own; the rest is as the first process says. */
 typedef struct tasuki_checkpoint_options {
     size_t size;               /* sizeof(tasuki_checkpoint_options) of the caller; set by ..._init */
     const char *folder;        /* where images lie, %h in it is the host's name; NULL: TASUKI_CHECKPOINT */

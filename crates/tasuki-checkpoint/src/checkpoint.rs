@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::error::Error;
 use crate::folder::{Folder, Stamp};
-use crate::group::{self, Group};
+use crate::group::{self, Group, GroupError};
 use crate::image::{Head, REGIONS};
 use crate::keepers::keepers;
 use crate::restore;
@@ -16,7 +16,7 @@ use crate::schedule::Schedule;
 /// Bytes that a disk takes in a second, before the first checkpoint has shown it.
 const PRESUMED_RATE: f64 = 200e6;
 
-/// How checkpoints are taken.
+/// How checkpoints are taken. What is not about the host is that of the first process.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Where this host's images are to lie. Every host should have a disk of its own.
@@ -31,6 +31,21 @@ pub struct Options {
     pub copies: bool,
     /// How many epochs are kept, at least 1.
     pub keep: usize,
+}
+
+impl Options {
+    /// Takes what all must do alike from the first process; hosts may have other variables.
+    fn take_first(&mut self, group: &mut impl Group) -> Result<(), GroupError> {
+        let nanos = |time: Duration| time.as_nanos() as u64;
+        let mine =
+            [self.every.map_or(0, nanos), nanos(self.failures), u64::from(self.copies), self.keep as u64];
+        let told = group::words(group, &mine)?;
+        let first = &told[0];
+        self.every = (first[0] > 0).then(|| Duration::from_nanos(first[0]));
+        self.failures = Duration::from_nanos(first[1]);
+        (self.copies, self.keep) = (first[2] == 1, first[3] as usize);
+        Ok(())
+    }
 }
 
 /// What a call of [`Checkpoint::save`] has done.
@@ -78,7 +93,8 @@ impl<G: Group> Checkpoint<G> {
     /// # Errors
     /// The options or the folder of some process cannot be used, or the program's functions fail.
     pub fn open(mut group: G, options: Result<Options, String>) -> Result<Checkpoint<G>, Error> {
-        let options = group::agree(&mut group, "its host", options.map_err(Error::Told))?;
+        let mut options = group::agree(&mut group, "its host", options.map_err(Error::Told))?;
+        options.take_first(&mut group)?;
         let opened = Folder::open(&options.folder, group.rank());
         let folder = group::agree(&mut group, &options.host, opened)?;
         let hosts = group::bytes(&mut group, options.host.as_bytes())?;
@@ -127,7 +143,7 @@ impl<G: Group> Checkpoint<G> {
         group::agree(&mut self.group, &self.options.host, ready)?;
         // A number is used once, also if its epoch fails.
         self.epoch += 1;
-        let stamp = save::draw(&mut self.group, self.epoch)?;
+        let stamp = save::draw(&mut self.group, &self.options.host, self.epoch)?;
         let head = Head {
             stamp,
             rank: self.group.rank() as u32,
@@ -190,6 +206,9 @@ impl<G: Group> Checkpoint<G> {
     pub fn finish(&mut self) -> Result<(), Error> {
         let ready = self.ready();
         group::agree(&mut self.group, &self.options.host, ready)?;
+        // What is left if this is broken off is no loss that the next run would have to be told of.
+        self.folder.unmark();
+        group::agree(&mut self.group, &self.options.host, Ok::<(), Error>(()))?;
         self.kept.clear();
         self.folder.keep_only(&[]);
         Ok(())

@@ -131,6 +131,13 @@ impl Folder {
         let _ = File::create(self.epoch(stamp).join(MARK));
     }
 
+    /// Takes the marks of all epochs away.
+    pub fn unmark(&self) {
+        for stamp in self.stamps().unwrap_or_default() {
+            let _ = fs::remove_file(self.epoch(stamp).join(MARK));
+        }
+    }
+
     /// The epochs that are marked.
     ///
     /// # Errors

@@ -90,8 +90,9 @@ impl Flow<'_> {
 }
 
 /// The stamp of the next epoch, which all processes learn from the first.
-pub fn draw(group: &mut impl Group, epoch: u64) -> Result<Stamp, Error> {
-    let drawn = getrandom::u64().map_err(|_| Error::Order("the kernel gives no random numbers"))?;
+pub fn draw(group: &mut impl Group, host: &str, epoch: u64) -> Result<Stamp, Error> {
+    let drawn = getrandom::u64().map_err(|_| Error::Order("the kernel gives no random numbers"));
+    let drawn = group::agree(group, host, drawn)?;
     let told = group::words(group, &[epoch, drawn])?;
     Ok(Stamp { epoch: told[0][0], drawn: told[0][1] })
 }

@@ -174,3 +174,59 @@ fn a_lost_epoch_is_an_error_and_an_unfinished_one_is_not() {
     let anew = all(2, &path, |_, checkpoint| restore(checkpoint));
     assert!(anew.into_iter().all(|one| one.expect("opened") == Ok((None, [0; 100]))));
 }
+
+/// A program that dies while it removes what it needs no more: its next run begins anew, or goes on, and is
+/// not told of a loss.
+#[test]
+fn an_end_that_is_broken_off_is_no_loss() {
+    for call in 0..30 {
+        let root = memory_folder();
+        let end = |dies| {
+            let threads: Vec<_> = seats(2, call, dies)
+                .into_iter()
+                .enumerate()
+                .map(|(rank, seat)| {
+                    let options = options(root.path(), rank);
+                    thread::spawn(move || {
+                        let mut checkpoint = Checkpoint::open(seat, Ok(options))?;
+                        let mut memory = [0; 100];
+                        checkpoint.restore(vec![(1, &mut memory)])?;
+                        checkpoint.save(vec![(1, &[1; 100])])?;
+                        checkpoint.finish()
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|thread| thread.join().expect("a process panicked")).collect::<Vec<_>>()
+        };
+        end(Some((1, call)));
+        for ended in end(None) {
+            ended.expect("no loss");
+        }
+    }
+}
+
+/// Hosts whose options differ do as the first: or one would wait for a copy that nobody sends.
+#[test]
+fn options_are_those_of_the_first_process() {
+    let root = memory_folder();
+    let threads: Vec<_> = seats(2, 0, None)
+        .into_iter()
+        .enumerate()
+        .map(|(rank, seat)| {
+            let mut options = options(root.path(), rank);
+            (options.copies, options.keep) = (rank == 1, 1 + rank);
+            options.every = Some(Duration::from_secs(if rank == 0 { 3_600 } else { 1 }));
+            thread::spawn(move || {
+                let mut checkpoint = Checkpoint::open(seat, Ok(options)).expect("opened");
+                restore(&mut checkpoint).expect("nothing to restore");
+                assert_eq!([save(&mut checkpoint, 1), save(&mut checkpoint, 2)], [Ok(1), Ok(2)]);
+                let due = (0..5).filter(|_| checkpoint.is_due(100).expect("decided")).count();
+                let epochs = fs::read_dir(checkpoint.folder()).expect("a folder").flatten();
+                (due, epochs.filter(|entry| entry.path().is_dir()).count(), checkpoint.aim())
+            })
+        })
+        .collect();
+    for thread in threads {
+        assert_eq!(thread.join().expect("a process"), (0, 1, Duration::from_secs(3_600)));
+    }
+}
