@@ -81,6 +81,11 @@ mod tests {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).args(["/bin/echo", "on"]).env("PMI_RANK", "3").stdout(Stdio::null());
         let process = Ended(command.spawn().expect("starts"));
+        // The parent of a process that executes a program goes on before the kernel has set the program's words.
+        let words = format!("/proc/{}/cmdline", process.0.id());
+        while std::fs::read(&words).expect("the shell stands").is_empty() {
+            std::thread::yield_now();
+        }
         let found = standing("a-job-of-this-test");
         let ranks: Vec<_> = found.iter().map(|it| (it.pid, it.rank, it.program.as_str())).collect();
         assert_eq!(ranks, [(process.0.id(), Some(3), "echo")]);
