@@ -81,11 +81,10 @@ mod tests {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).args(["/bin/echo", "on"]).env("PMI_RANK", "3").stdout(Stdio::null());
         let process = Ended(command.spawn().expect("starts"));
-        // The parent of a process that executes a program goes on before the kernel has set the program's words.
+        // A parent goes on before the kernel has set the words of the program that its child executes.
         let words = format!("/proc/{}/cmdline", process.0.id());
-        while std::fs::read(&words).expect("the shell stands").is_empty() {
-            std::thread::yield_now();
-        }
+        let has_words = || std::fs::read(&words).is_ok_and(|words| !words.is_empty());
+        assert!((0..1_000_000).any(|_| has_words()), "the shell has no words");
         let found = standing("a-job-of-this-test");
         let ranks: Vec<_> = found.iter().map(|it| (it.pid, it.rank, it.program.as_str())).collect();
         assert_eq!(ranks, [(process.0.id(), Some(3), "echo")]);
