@@ -187,9 +187,8 @@ pub unsafe extern "C" fn tasuki_checkpoint_is_due(checkpoint: *mut Handle) -> c_
     guard::call(|| {
         // SAFETY: as above.
         let handle = unsafe { handle(checkpoint) }?;
-        let bytes = handle.memory.values().map(|memory| memory.bytes as u64).sum();
+        let bytes = || handle.memory.values().map(|memory| memory.bytes as u64).sum();
         let is_due = handle.checkpoint.is_due(bytes)?;
-        handle.counters.aim_us = handle.checkpoint.aim().as_micros() as u64;
         Ok(c_int::from(is_due))
     })
 }
@@ -234,7 +233,9 @@ pub unsafe extern "C" fn tasuki_checkpoint_count(
 ) -> c_int {
     guard::unit(|| {
         // SAFETY: as above.
-        let counted = unsafe { pointer::get(checkpoint, "checkpoint") }?.counters;
+        let handle = unsafe { pointer::get(checkpoint, "checkpoint") }?;
+        let aim_us = handle.checkpoint.aim().as_micros() as u64;
+        let counted = RawCheckpointCounters { aim_us, ..handle.counters };
         // SAFETY: `tasuki_checkpoint.h` asks for a place to write to.
         unsafe { pointer::put(counters, counted, "counters") }
     })

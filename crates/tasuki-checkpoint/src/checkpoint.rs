@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use crate::error::Error;
 use crate::folder::{Folder, Stamp};
@@ -148,7 +148,6 @@ impl<G: Group> Checkpoint<G> {
             stamp,
             rank: self.group.rank() as u32,
             size: self.group.size() as u32,
-            made: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
             regions: regions.iter().map(|(number, memory)| (*number, memory.len() as u64)).collect(),
         };
         let host = &self.options.host;
@@ -174,16 +173,16 @@ impl<G: Group> Checkpoint<G> {
         saved.map(|(bytes, copied)| Saved { epoch: stamp.epoch, bytes, copied, took })
     }
 
-    /// Counts a step of the program, and tells whether it should save now. `bytes` are those that it would
-    /// write. Most calls exchange no messages and cost nothing.
+    /// Counts a step of the program, and tells whether it should save now. `bytes` gives those that it would
+    /// write, and is asked once. Most calls exchange no messages and cost nothing.
     ///
     /// # Errors
     /// The program's functions fail.
-    pub fn is_due(&mut self, bytes: u64) -> Result<bool, Error> {
+    pub fn is_due(&mut self, bytes: impl FnOnce() -> u64) -> Result<bool, Error> {
         let schedule = match &mut self.schedule {
             Some(schedule) => schedule,
             None => {
-                let all = group::words(&mut self.group, &[bytes])?;
+                let all = group::words(&mut self.group, &[bytes()])?;
                 let most = all.iter().map(|bytes| bytes[0]).max().unwrap_or(0);
                 let cost = Duration::from_secs_f64(0.01 + most as f64 / PRESUMED_RATE);
                 self.schedule.insert(Schedule::new(self.options.every, self.options.failures, cost))

@@ -73,6 +73,40 @@ pub(crate) fn to_words(bytes: &[u8]) -> Vec<u64> {
     words.map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes"))).collect()
 }
 
+/// Bytes that are exchanged at a time.
+const CHUNK: usize = 4 << 20;
+
+/// A stream of bytes that goes to another process, or nowhere, or comes from one.
+pub(crate) struct Side<F> {
+    /// The other process; without one nothing is exchanged on this side.
+    pub peer: Option<usize>,
+    /// Bytes of the whole stream.
+    pub bytes: u64,
+    /// Makes the next piece of what goes out, or takes the next one of what has come.
+    pub piece: F,
+}
+
+/// Sends one stream while another one comes, piece by piece in turn.
+pub(crate) fn transfer(
+    group: &mut impl Group,
+    mut out: Side<impl FnMut(&mut [u8])>,
+    mut into: Side<impl FnMut(&[u8])>,
+) -> Result<(), GroupError> {
+    let (mut sent, mut come) =
+        (vec![0; CHUNK.min(out.bytes as usize)], vec![0; CHUNK.min(into.bytes as usize)]);
+    for step in 0..out.bytes.max(into.bytes).div_ceil(CHUNK as u64) {
+        let here = |whole: u64| whole.saturating_sub(step * CHUNK as u64).min(CHUNK as u64) as usize;
+        let (sent, come) = (&mut sent[..here(out.bytes)], &mut come[..here(into.bytes)]);
+        (out.piece)(sent);
+        let (to, from) = (out.peer.filter(|_| !sent.is_empty()), into.peer.filter(|_| !come.is_empty()));
+        if to.is_some() || from.is_some() {
+            group.exchange(if to.is_some() { sent } else { &[] }, to, come, from)?;
+        }
+        (into.piece)(come);
+    }
+    Ok(())
+}
+
 /// Tells all processes how this one has fared. If any has failed, all get an error: the one that has its own,
 /// the others that of the first.
 pub(crate) fn agree<T, E: Display + Into<Error>>(

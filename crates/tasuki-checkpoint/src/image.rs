@@ -2,7 +2,7 @@
 //!
 //! All numbers are little-endian. A head says what the image is of: the word `TSKcheck`, the version of this
 //! format and the number of regions (32 bits each), epoch and its drawn number (64 bits), rank and number of
-//! processes (32 bits), seconds since 1970 (64 bits), for each region its number and its bytes (64 bits
+//! processes (32 bits), for each region its number and its bytes (64 bits
 //! each), and the checksum of all this. The regions follow, one after the other, cut into blocks of [`BLOCK`]
 //! bytes; each block has a checksum behind it, which also covers the epoch's drawn number and the block's
 //! place, so that a block of another image is no more right than a damaged one. Checksums are CRC-64/NVME.
@@ -19,7 +19,7 @@ pub const BLOCK: usize = 1 << 20;
 pub const REGIONS: usize = 1 << 16;
 const MAGIC: [u8; 8] = *b"TSKcheck";
 const VERSION: u32 = 1;
-const FIXED: usize = 48;
+const FIXED: usize = 40;
 const CHECKSUM: usize = 8;
 
 /// What an image says of itself.
@@ -31,8 +31,6 @@ pub struct Head {
     pub rank: u32,
     /// The number of processes.
     pub size: u32,
-    /// When it was written, in seconds since 1970.
-    pub made: u64,
     /// Number and bytes of each region.
     pub regions: Vec<(u32, u64)>,
 }
@@ -68,7 +66,6 @@ impl Head {
         bytes.extend(self.stamp.drawn.to_le_bytes());
         bytes.extend(self.rank.to_le_bytes());
         bytes.extend(self.size.to_le_bytes());
-        bytes.extend(self.made.to_le_bytes());
         for (number, length) in &self.regions {
             bytes.extend(u64::from(*number).to_le_bytes());
             bytes.extend(length.to_le_bytes());
@@ -101,7 +98,6 @@ impl Head {
             stamp: Stamp { epoch: long(&bytes, 16), drawn: long(&bytes, 24) },
             rank: word(&bytes, 32),
             size: word(&bytes, 36),
-            made: long(&bytes, 40),
             regions: (0..count).map(|i| region(FIXED + 16 * i)).collect(),
         })
     }

@@ -14,7 +14,7 @@ struct Entry {
     bytes: u64,
 }
 
-const WORDS: usize = 5;
+const WORDS: usize = 4;
 
 /// What all processes have found.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Inventory {
             .iter()
             .flat_map(|head| {
                 let ranks = u64::from(head.rank) << 32 | u64::from(head.size);
-                [head.stamp.epoch, head.stamp.drawn, ranks, head.image_bytes(), head.made]
+                [head.stamp.epoch, head.stamp.drawn, ranks, head.image_bytes()]
             })
             .collect();
         let marks: Vec<u64> = marked.iter().flat_map(|stamp| [stamp.epoch, stamp.drawn]).collect();

@@ -6,10 +6,9 @@ use std::io::Read;
 
 use crate::error::Error;
 use crate::folder::{self, Draft, Folder, Stamp};
-use crate::group::{self, Group};
+use crate::group::{self, Group, Side};
 use crate::image::{Bad, Head, read_memory};
 use crate::inventory::{Inventory, lines};
-use crate::save::CHUNK;
 
 /// Fills the memory with the newest epoch that is complete. Gives the epoch, if there is one, and what was
 /// found wrong with newer ones and with single images.
@@ -130,22 +129,11 @@ fn fetch(
         let from = round.iter().find(|(_, rank)| *rank == me).map(|(holder, _)| *holder);
         let mut source = to.map(|rank| Source::new(folder, stamp, rank));
         let mut draft = from.map(|_| folder.draft(stamp, me));
-        let (out, into) = (to.map_or(0, &bytes), from.map_or(0, |_| bytes(me)));
-        for step in 0..out.max(into).div_ceil(CHUNK as u64) {
-            let here = |whole: u64| whole.saturating_sub(step * CHUNK as u64).min(CHUNK as u64) as usize;
-            let mut piece = vec![0; here(out)];
-            let mut other = vec![0; here(into)];
-            if let Some(source) = &mut source {
-                source.read(&mut piece);
-            }
-            let (to, from) = (to.filter(|_| !piece.is_empty()), from.filter(|_| !other.is_empty()));
-            if to.is_some() || from.is_some() {
-                group.exchange(&piece, to, &mut other, from)?;
-            }
-            if let Some(draft) = &mut draft {
-                draft.write(&other);
-            }
-        }
+        let read = |piece: &mut [u8]| source.iter_mut().for_each(|source| source.read(piece));
+        let keep = |piece: &[u8]| draft.iter_mut().for_each(|draft| draft.write(piece));
+        let out = Side { peer: to, bytes: to.map_or(0, &bytes), piece: read };
+        let into = Side { peer: from, bytes: from.map_or(0, |_| bytes(me)), piece: keep };
+        group::transfer(group, out, into)?;
         let sent = source.map_or(Ok(()), |source| source.failed);
         fetched = fetched.and(sent).and(draft.map_or(Ok(()), Draft::keep));
     }
@@ -168,7 +156,7 @@ impl Source {
     }
 
     fn read(&mut self, into: &mut [u8]) {
-        let Some(file) = &mut self.file else { return };
+        let Some(file) = &mut self.file else { return into.fill(0) };
         if let Err(error) = file.read_exact(into) {
             self.failed = Err(Error::Told(format!("cannot read an image that was there before: {error}")));
             self.file = None;

@@ -1,9 +1,10 @@
 //! `tasuki_checkpoint_options`: filling it, and reading what the program has set.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::c_int;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use nix::unistd::gethostname;
 use tasuki_checkpoint::Options;
 use tasuki_tuning::variables::{CHECKPOINT, CHECKPOINT_EVERY, CHECKPOINT_FAILURES, Variable};
 
@@ -55,18 +56,6 @@ fn check_size(size: usize) -> Result<(), Error> {
     Err(Error::invalid("options: size is not that of this version; call tasuki_checkpoint_options_init"))
 }
 
-/// What this machine is called.
-fn host_name() -> String {
-    let mut name = [0; 256];
-    // SAFETY: so many bytes may be written; the last one stays 0.
-    let code = unsafe { libc::gethostname(name.as_mut_ptr(), name.len() - 1) };
-    if code != 0 {
-        return "localhost".into();
-    }
-    // SAFETY: the last byte is 0.
-    unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned()
-}
-
 /// What the program asks for; without options, what the environment does.
 ///
 /// # Safety
@@ -82,7 +71,8 @@ pub unsafe fn read(options: *const RawCheckpointOptions) -> Result<Options, Erro
     // SAFETY: as the caller promises.
     let (folder, host) =
         unsafe { (pointer::string(raw.folder, "folder")?, pointer::string(raw.host, "host")?) };
-    let host = host.map_or_else(host_name, str::to_owned);
+    let name = || gethostname().map_or("localhost".into(), |name| name.to_string_lossy().into_owned());
+    let host = host.map_or_else(name, str::to_owned);
     let folder = folder.map(str::to_owned).or_else(|| std::env::var(CHECKPOINT.name).ok());
     let Some(folder) = folder.filter(|folder| !folder.is_empty()) else {
         let text = format!(

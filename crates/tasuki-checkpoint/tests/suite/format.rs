@@ -7,7 +7,7 @@ use tasuki_random::Random;
 fn head(drawn: u64, lengths: &[usize]) -> Head {
     let regions =
         lengths.iter().enumerate().map(|(number, length)| (number as u32, *length as u64)).collect();
-    Head { stamp: Stamp { epoch: 3, drawn }, rank: 2, size: 5, made: 1_700_000_000, regions }
+    Head { stamp: Stamp { epoch: 3, drawn }, rank: 2, size: 5, regions }
 }
 
 fn memory(lengths: &[usize], seed: u64) -> Vec<Vec<u8>> {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread;
 
 use tasuki_checkpoint::{Group, GroupError};
 use tasuki_random::Random;
@@ -58,6 +59,16 @@ pub fn seats(size: usize, seed: u64, dies: Option<(usize, u64)>) -> Vec<Seat> {
     let hall = Arc::new(Hall { state: Mutex::new(state), changed: Condvar::new() });
     let dies_in = |rank| dies.filter(|(who, _)| *who == rank).map(|(_, call)| call);
     (0..size).map(|rank| Seat { hall: hall.clone(), rank, size, dies_in: dies_in(rank) }).collect()
+}
+
+/// Runs a body at each place, in threads of their own, and gives what they return, in the order of ranks.
+pub fn each<T: Send>(seats: Vec<Seat>, body: impl Fn(usize, Seat) -> T + Sync) -> Vec<T> {
+    thread::scope(|scope| {
+        let body = &body;
+        let start = |(rank, seat)| scope.spawn(move || body(rank, seat));
+        let threads: Vec<_> = seats.into_iter().enumerate().map(start).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a process panicked")).collect()
+    })
 }
 
 impl Seat {

@@ -1,13 +1,12 @@
 //! A program that counts its steps, whose memory says of which process and step it is.
 
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
 
 use tasuki_checkpoint::{Checkpoint, Error, Options};
 use tasuki_random::Random;
 
-use crate::hall::seats;
+use crate::hall::{each, seats};
 
 /// A run of the program, from its start to its end or its death.
 #[derive(Clone, Debug)]
@@ -53,16 +52,7 @@ fn memory(rank: usize, step: u64, length: usize) -> Vec<u8> {
 
 /// Runs all processes, and gives what became of each.
 pub fn run(run: &Run) -> Vec<Outcome> {
-    let seats = seats(run.hosts.len(), run.seed, run.dies);
-    let threads: Vec<_> = seats
-        .into_iter()
-        .enumerate()
-        .map(|(rank, seat)| {
-            let run = run.clone();
-            thread::spawn(move || process(&run, rank, seat))
-        })
-        .collect();
-    threads.into_iter().map(|thread| thread.join().expect("a process panicked")).collect()
+    each(seats(run.hosts.len(), run.seed, run.dies), |rank, seat| process(run, rank, seat))
 }
 
 fn process(run: &Run, rank: usize, seat: crate::hall::Seat) -> Outcome {

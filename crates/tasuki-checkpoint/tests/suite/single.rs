@@ -3,12 +3,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::thread;
 use std::time::Duration;
 
 use tasuki_checkpoint::{Checkpoint, Error, Options};
 
-use crate::hall::{Seat, memory_folder, seats};
+use crate::hall::{Seat, each, memory_folder, seats};
 
 fn options(folder: &Path, host: usize) -> Options {
     Options {
@@ -22,20 +21,14 @@ fn options(folder: &Path, host: usize) -> Options {
 }
 
 /// Runs a body at each of so many processes, each on a host of its own.
-fn all<T: Send + 'static>(
+fn all<T: Send>(
     size: usize,
     root: &Path,
-    body: impl Fn(usize, &mut Checkpoint<Seat>) -> T + Send + Sync + Copy + 'static,
+    body: impl Fn(usize, &mut Checkpoint<Seat>) -> T + Sync,
 ) -> Vec<Result<T, Error>> {
-    let threads: Vec<_> = seats(size, 0, None)
-        .into_iter()
-        .enumerate()
-        .map(|(rank, seat)| {
-            let options = options(root, rank);
-            thread::spawn(move || Ok(body(rank, &mut Checkpoint::open(seat, Ok(options))?)))
-        })
-        .collect();
-    threads.into_iter().map(|thread| thread.join().expect("a process panicked")).collect()
+    each(seats(size, 0, None), |rank, seat| {
+        Ok(body(rank, &mut Checkpoint::open(seat, Ok(options(root, rank)))?))
+    })
 }
 
 fn save(checkpoint: &mut Checkpoint<Seat>, byte: u8) -> Result<u64, String> {
@@ -182,21 +175,13 @@ fn an_end_that_is_broken_off_is_no_loss() {
     for call in 0..30 {
         let root = memory_folder();
         let end = |dies| {
-            let threads: Vec<_> = seats(2, call, dies)
-                .into_iter()
-                .enumerate()
-                .map(|(rank, seat)| {
-                    let options = options(root.path(), rank);
-                    thread::spawn(move || {
-                        let mut checkpoint = Checkpoint::open(seat, Ok(options))?;
-                        let mut memory = [0; 100];
-                        checkpoint.restore(vec![(1, &mut memory)])?;
-                        checkpoint.save(vec![(1, &[1; 100])])?;
-                        checkpoint.finish()
-                    })
-                })
-                .collect();
-            threads.into_iter().map(|thread| thread.join().expect("a process panicked")).collect::<Vec<_>>()
+            each(seats(2, call, dies), |rank, seat| {
+                let mut checkpoint = Checkpoint::open(seat, Ok(options(root.path(), rank)))?;
+                let mut memory = [0; 100];
+                checkpoint.restore(vec![(1, &mut memory)])?;
+                checkpoint.save(vec![(1, &[1; 100])])?;
+                checkpoint.finish()
+            })
         };
         end(Some((1, call)));
         for ended in end(None) {
@@ -209,24 +194,16 @@ fn an_end_that_is_broken_off_is_no_loss() {
 #[test]
 fn options_are_those_of_the_first_process() {
     let root = memory_folder();
-    let threads: Vec<_> = seats(2, 0, None)
-        .into_iter()
-        .enumerate()
-        .map(|(rank, seat)| {
-            let mut options = options(root.path(), rank);
-            (options.copies, options.keep) = (rank == 1, 1 + rank);
-            options.every = Some(Duration::from_secs(if rank == 0 { 3_600 } else { 1 }));
-            thread::spawn(move || {
-                let mut checkpoint = Checkpoint::open(seat, Ok(options)).expect("opened");
-                restore(&mut checkpoint).expect("nothing to restore");
-                assert_eq!([save(&mut checkpoint, 1), save(&mut checkpoint, 2)], [Ok(1), Ok(2)]);
-                let due = (0..5).filter(|_| checkpoint.is_due(100).expect("decided")).count();
-                let epochs = fs::read_dir(checkpoint.folder()).expect("a folder").flatten();
-                (due, epochs.filter(|entry| entry.path().is_dir()).count(), checkpoint.aim())
-            })
-        })
-        .collect();
-    for thread in threads {
-        assert_eq!(thread.join().expect("a process"), (0, 1, Duration::from_secs(3_600)));
-    }
+    let found = each(seats(2, 0, None), |rank, seat| {
+        let mut options = options(root.path(), rank);
+        (options.copies, options.keep) = (rank == 1, 1 + rank);
+        options.every = Some(Duration::from_secs(if rank == 0 { 3_600 } else { 1 }));
+        let mut checkpoint = Checkpoint::open(seat, Ok(options)).expect("opened");
+        restore(&mut checkpoint).expect("nothing to restore");
+        assert_eq!([save(&mut checkpoint, 1), save(&mut checkpoint, 2)], [Ok(1), Ok(2)]);
+        let due = (0..5).filter(|_| checkpoint.is_due(|| 100).expect("decided")).count();
+        let epochs = fs::read_dir(checkpoint.folder()).expect("a folder").flatten();
+        (due, epochs.filter(|entry| entry.path().is_dir()).count(), checkpoint.aim())
+    });
+    assert_eq!(found, [(0, 1, Duration::from_secs(3_600)); 2]);
 }

@@ -3,9 +3,8 @@
 
 use crate::support::{
     TestLab,
-    mpi::families,
+    mpi::{c_example, families},
     mpis::Mpi,
-    ok,
     run::{MpiRun, Running},
     seed, skip_without_root,
 };
@@ -13,30 +12,11 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-    thread,
-    time::Duration,
-};
+use std::{fs, path::PathBuf, thread, time::Duration};
 use tasuki_random::Random;
 
 const SIDE: &str = "400";
 const STEPS: &str = "6000";
-
-/// Builds the example of the C interface.
-fn example(mpi: &Mpi, folder: &Path) -> PathBuf {
-    let target = folder.join(format!("heat-{}", mpi.name));
-    let capi = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tasuki-capi");
-    let test = std::env::current_exe().expect("the path of this test");
-    let library = test.parent().expect("a folder").join("libtasuki.a");
-    let mut mpicc = Command::new(&mpi.mpicc);
-    mpicc.args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-I"]).arg(capi.join("include")).arg("-o");
-    mpicc.arg(&target).arg(capi.join("examples/checkpoint_heat.c")).arg(library);
-    ok(mpicc.args(["-lpthread", "-ldl", "-lm", "-lrt"]));
-    target
-}
 
 /// The result, without what tells of checkpoints.
 fn heat(printed: &str) -> &str {
@@ -104,7 +84,8 @@ fn survives(test: &str, rounds: u32) {
     let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
     let lab = TestLab::up("checkpoint", &["--shape", "full:2"]);
     for mpi in families(test).iter().filter(|mpi| ["openmpi-5.0", "mpich-4.3"].contains(&mpi.name)) {
-        let program = example(mpi, folder.path());
+        let program = folder.path().join(format!("heat-{}", mpi.name));
+        c_example(&mpi.mpicc, "checkpoint_heat", &program);
         let of = |name: &str| folder.path().join(format!("{name}-{}", mpi.name));
         let quiet = Job { lab: &lab, mpi, program: program.clone(), folder: of("quiet") };
         let printed = quiet.run().ok();

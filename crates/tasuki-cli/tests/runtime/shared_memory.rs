@@ -1,11 +1,12 @@
 //! Programs of `tasuki_shared.h` on hosts of their own.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::Command;
 
 use crate::support::{
     eventually,
     jobs::{Cluster, joined, processes},
+    mpi::c_example,
     ok, skip_without_root, text,
 };
 
@@ -17,13 +18,7 @@ struct Example {
 impl Example {
     fn build(name: &str) -> Example {
         let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
-        let capi = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../tasuki-capi"));
-        let test = std::env::current_exe().expect("the path of this test");
-        let library = test.parent().expect("a folder").join("libtasuki.a");
-        let mut cc = Command::new("cc");
-        cc.args(["-O2", "-pthread", "-I"]).arg(capi.join("include"));
-        cc.arg(capi.join("examples").join(format!("{name}.c"))).arg("-o").arg(folder.path().join("program"));
-        ok(cc.arg(library).args(["-ldl", "-lm", "-lrt"]));
+        c_example(Path::new("cc"), name, &folder.path().join("program"));
         Example { folder }
     }
 

@@ -29,6 +29,17 @@ fn chosen(variable: &str) -> Option<Vec<String>> {
     Some(argv.split(',').map(str::to_owned).collect())
 }
 
+/// Compiles an example of the C interface, with its static library.
+pub fn c_example(compiler: &Path, name: &str, target: &Path) {
+    let capi = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tasuki-capi");
+    let test = std::env::current_exe().expect("the path of this test");
+    let library = test.parent().expect("a folder").join("libtasuki.a");
+    let mut cc = Command::new(compiler);
+    cc.args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-I"]).arg(capi.join("include"));
+    cc.arg(capi.join("examples").join(format!("{name}.c"))).arg("-o").arg(target).arg(library);
+    ok(cc.args(["-ldl", "-lm", "-lrt"]));
+}
+
 /// Programs of the tests, each built for an MPI when it is first needed.
 pub struct Programs(tempfile::TempDir);
 
