@@ -80,6 +80,10 @@ impl<'a> Applying<'a> {
         }
         let mut stop_after = crash_point::in_apply();
         let mut report = self.setup.apply(&self.wanted, &mut stop_after).map_err(ApplyError::Unfinished)?;
+        if self.mode != Mode::Change {
+            let cluster = watcher::cluster_checksum(self.cluster);
+            report.notes.extend(watcher::take_detours(&mut report.changes, Some(cluster)));
+        }
         let is_set_up = report.done;
         merge(&mut report, if is_set_up { self.delays.set()? } else { delay_report });
         reload_units(&mut report);
@@ -202,6 +206,7 @@ pub fn status(name: &str, options: &HostOptions) -> HostStatus {
     let look = || {
         let folder = state_folder(options.state_dir.as_deref());
         let mut status = Setup::open(name, &folder, Mode::Show, false)?.status(name)?;
+        status.led_around = watcher::take_detours(&mut status.drift, None);
         delays::add_status(&mut status, &folder)?;
         Ok::<_, ApplyError>(status)
     };

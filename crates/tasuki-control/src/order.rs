@@ -55,6 +55,8 @@ pub enum Order {
     Input {
         /// The job.
         job: JobId,
+        /// Place of the first byte in the whole input.
+        at: u64,
         /// The bytes.
         bytes: crate::Bytes,
     },
@@ -159,11 +161,12 @@ pub enum Report {
         /// The number.
         number: u64,
     },
-    /// Rank 0 has read from its standard input.
+    /// How much standard input rank 0 has read, or the first process on this host if that is another one;
+    /// said when a job begins or is taken over, and as it goes on.
     InputTaken {
         /// The job.
         job: JobId,
-        /// Bytes since the report before.
+        /// Bytes since the job began.
         bytes: u64,
     },
     /// Rank 0 reads no more from its standard input.

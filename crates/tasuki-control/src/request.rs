@@ -23,10 +23,12 @@ pub struct User {
 pub enum Request {
     /// How the hosts are.
     Hosts,
-    /// What jobs there are.
+    /// What jobs there are, in the order of their numbers. An answer has as many as a message may hold.
     Jobs {
         /// Also those that are over.
         history: bool,
+        /// From this number on.
+        from: JobId,
     },
     /// A new job.
     Submit {
@@ -62,10 +64,17 @@ pub enum Request {
         /// Length of a slice, ns.
         ns: u64,
     },
+    /// The command that asks takes the place of the one that attended the job, and had to connect anew.
+    Attend {
+        /// The job.
+        job: JobId,
+    },
     /// Standard input for rank 0. The answer comes when there is room for more.
     Input {
         /// The job.
         job: JobId,
+        /// Place of the first byte in the whole input. What is known already is passed over.
+        at: u64,
         /// The bytes, at most [`INPUT_MAX`]. Empty: its end.
         bytes: Bytes,
     },
@@ -98,6 +107,9 @@ pub enum Reply {
     Done,
     /// It is not done; the text says why, and what helps.
     Refused(String),
+    /// It cannot be asked now, since the queue is not connected; the text says why. Nothing is known of
+    /// what was asked before and not answered.
+    Apart(String),
     /// How the hosts are.
     Hosts {
         /// The cluster's name.
@@ -117,11 +129,18 @@ pub enum Reply {
     Jobs {
         /// In the order of their numbers.
         jobs: Vec<JobView>,
+        /// The number from which on there are more; `None`: these are the last ones.
+        next: Option<JobId>,
         /// What people call the jobs whose users could not be told of their end.
         untold: Vec<String>,
     },
     /// The new job's number.
     Submitted(JobId),
+    /// The input will reach rank 0, or it reads no more.
+    Input {
+        /// Bytes of the whole input that it has taken, which need not be kept any more.
+        taken: u64,
+    },
     /// Output.
     Output {
         /// What ranks wrote.

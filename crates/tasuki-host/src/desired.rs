@@ -1,7 +1,7 @@
 //! The state that a host is to have, in the order in which it is made.
 
 use crate::{
-    Hop, HostError, Key, RingLength, RouteValue, StripingValue, Value, kernel::Kernel,
+    Change, Hop, HostError, Key, RingLength, RouteValue, StripingValue, Value, kernel::Kernel,
     offload::is_segmentation_or_checksum,
 };
 use std::{net::Ipv4Addr, path::PathBuf};
@@ -120,7 +120,23 @@ pub fn of_watch(plan: &HostPlan) -> Vec<Key> {
 
 /// The setting that has a NIC forward packets.
 pub fn forwarding(interface: &str) -> Key {
-    Key::Sysctl { path: format!("net/ipv4/conf/{interface}/forwarding") }
+    Key::Sysctl { path: format!("{PER_NIC}{interface}{FORWARDING}") }
+}
+
+/// Where settings of NICs are, and the one of them that has a NIC forward packets.
+const PER_NIC: &str = "net/ipv4/conf/";
+const FORWARDING: &str = "/forwarding";
+
+impl Change {
+    /// Whether this is of the kind that `tasuki watch` changes while it runs: a route to an identity
+    /// address, or whether a NIC forwards.
+    pub fn may_be_of_watch(&self) -> bool {
+        match (&self.key, &self.to) {
+            (Key::Route { .. }, Value::Route(route)) => route.hops.iter().all(|hop| hop.via.is_some()),
+            (Key::Sysctl { path }, _) => path.starts_with(PER_NIC) && path.ends_with(FORWARDING),
+            _ => false,
+        }
+    }
 }
 
 fn of_link(link: &LinkPlan) -> [(Key, Value); 3] {

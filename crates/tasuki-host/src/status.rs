@@ -17,6 +17,9 @@ pub struct Status {
     pub changed: usize,
     /// Keys that do not have the value that was set: `from` is their value now, `to` the one that was set.
     pub drift: Vec<Change>,
+    /// What `tasuki watch` has changed to lead packets around dead rails, for people; it is not in `drift`.
+    #[serde(default)]
+    pub led_around: Option<String>,
     /// The cabled NICs.
     pub links: Vec<LinkState>,
     /// How plain TCP and UDP are striped, for people; `None`: they are not.

@@ -1,15 +1,18 @@
 //! Jobs that go on while a daemon is away: that of one of their hosts, or that of the queue itself.
 
-use crate::{Action, HostIndex, Saved, entry::Entry, queue::Queue, schedule};
+use crate::{
+    Action, HostIndex, Saved,
+    attendance::{Attendance, PATIENCE},
+    entry::Entry,
+    queue::Queue,
+    schedule,
+};
 use std::collections::BTreeSet;
 use tasuki_control::{Ending, JobId, JobView, Order, Presence, State, Work};
 
-/// Seconds for which jobs go on without the daemon of one of their hosts.
-pub const PATIENCE: u64 = 600;
-
 impl Queue {
     /// Takes over what an earlier queue wrote down. Jobs that ran go on, if their hosts come back with them
-    /// in time; those that waited go on waiting. Those that belong to a command have ended with it.
+    /// in time; those that waited go on waiting. Commands to which jobs belong are waited for.
     pub fn restore(&mut self, now: u64, saved: impl IntoIterator<Item = Saved>) {
         self.hosts.iter_mut().for_each(|host| host.away = Some(now));
         for Saved { mut view, work } in saved {
@@ -25,7 +28,9 @@ impl Queue {
                 self.actions.push_back(Action::Save(id));
             }
             let is_over = view.state.is_over();
-            let entry = Entry::of(view, work, None);
+            let attended = work.as_ref().is_some_and(|work| work.attended);
+            let attended = attended.then(|| Attendance::restored(now));
+            let entry = Entry::of(view, work, attended.filter(|_| !is_over));
             self.actions.extend(entry.notification().filter(|_| is_over));
             self.jobs.insert(id, Entry { work: entry.work.clone().filter(|_| !is_over), ..entry });
             self.place_again(now, id, hosts.unwrap_or_default());
@@ -66,6 +71,7 @@ impl Queue {
         known.away = None;
         known.presence = Presence::Up;
         known.cores = cores.max(1);
+        self.jobs.values_mut().flat_map(|entry| &mut entry.attended).for_each(|one| one.host_back(now, host));
         let named: BTreeSet<JobId> = jobs.iter().copied().collect();
         let (there, missing): (Vec<JobId>, Vec<JobId>) =
             self.jobs_on(host).into_iter().partition(|job| named.contains(job));
@@ -105,15 +111,11 @@ impl Queue {
         self.hosts[host].leftovers.clear();
         let name = self.hosts[host].name.clone();
         for job in self.jobs_on(host) {
-            // Input on its way to rank 0 is lost.
-            let is_hit = |entry: &Entry| {
-                entry.ending || (entry.attended.is_some() && entry.hosts.first() == Some(&host))
-            };
-            if self.jobs.get(&job).is_some_and(is_hit) {
+            if self.jobs.get(&job).is_some_and(|entry| entry.ending) {
                 self.lose_part(now, host, job, format!("{name}: {why}"));
             }
         }
-        self.end_attended(now, |client| client.host == host);
+        self.jobs.values_mut().flat_map(|entry| &mut entry.attended).for_each(|one| one.host_away(now, host));
         schedule::advance(self, now);
     }
 
@@ -149,7 +151,6 @@ fn end_of(view: &JobView, work: Option<&Work>, placed: bool) -> Option<Ending> {
     match work {
         _ if view.state.is_over() => None,
         _ if view.ending.is_some() => view.ending.clone(),
-        Some(work) if work.attended => failed("the daemon that keeps the queue ended"),
         None => failed("the daemon that keeps the queue ended, and what was to be run cannot be read"),
         Some(_) if !placed => failed("a host on which it ran is not in the cluster any more"),
         Some(_) => None,

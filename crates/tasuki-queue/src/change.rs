@@ -1,9 +1,13 @@
-//! What users change, who cancel, hold and resume jobs, and go away; and how jobs end.
+//! What users change, who cancel, hold and resume jobs; and how jobs end.
 
 use crate::{
-    Action, Client, HostIndex, Refusal, array, entry::Entry, queue::Queue, schedule, schedule::CANCELLED,
+    Action, Client, HostIndex, Refusal, array, attendance::Attendance, entry::Entry, queue::Queue, schedule,
+    schedule::CANCELLED,
 };
 use tasuki_control::{Ending, JobId, Notice, Order, State, User};
+
+/// Why a job ends whose command has gone.
+pub(crate) const GONE: &str = "the command that attended it went away";
 
 impl Queue {
     /// Whether a user may read, end, hold and feed a job.
@@ -103,18 +107,27 @@ impl Queue {
         self.actions.extend(hosts.into_iter().map(|host| Action::Tell(host, Order::Thaw { job })));
     }
 
-    /// A command has gone: the jobs that it attended end.
-    pub fn client_gone(&mut self, now: u64, client: Client) {
-        self.end_attended(now, |attended| attended == client);
+    /// A command takes the place of the one that attended a job.
+    ///
+    /// # Errors
+    /// If its user may not, the job is over or being ended, or no command attends it.
+    pub fn attend(&mut self, user: &User, job: JobId, client: Client) -> Result<(), Refusal> {
+        let attended = self.living(user, job)?.attended.as_mut().ok_or(Refusal::Unattended(job))?;
+        *attended = Attendance::By(client);
+        Ok(())
     }
 
-    pub(crate) fn end_attended(&mut self, now: u64, is_gone: impl Fn(Client) -> bool) {
-        let is_hit = |entry: &Entry| entry.attended.is_some_and(&is_gone);
-        let hit: Vec<JobId> =
-            self.jobs.iter().filter(|(_, entry)| is_hit(entry)).map(|(id, _)| *id).collect();
+    /// A command has gone: the jobs that it attended end.
+    pub fn client_gone(&mut self, now: u64, client: Client) {
+        self.end_attended(now, GONE, |attended| *attended == Attendance::By(client));
+    }
+
+    /// Ends jobs of commands.
+    pub(crate) fn end_attended(&mut self, now: u64, reason: &str, is_hit: impl Fn(&Attendance) -> bool) {
+        let is_hit = |entry: &&Entry| entry.attended.as_ref().is_some_and(&is_hit);
+        let hit: Vec<JobId> = self.jobs.values().filter(is_hit).map(|entry| entry.view.id).collect();
         for job in hit {
-            let reason = "the command that attended it went away".to_owned();
-            self.end(now, job, State::Cancelled, CANCELLED, reason);
+            self.end(now, job, State::Cancelled, CANCELLED, reason.to_owned());
         }
     }
 

@@ -1,6 +1,6 @@
 //! A job in the queue.
 
-use crate::{Action, Client, HostIndex};
+use crate::{Action, HostIndex, attendance::Attendance};
 use std::collections::BTreeSet;
 use tasuki_control::{Ending, JobView, Kind, Part, Sharing, State, Terms, User, Work};
 
@@ -14,7 +14,7 @@ pub(crate) struct Entry {
     /// What is to be run, until it is over.
     pub work: Option<Work>,
     /// The command whose end ends the job.
-    pub attended: Option<Client>,
+    pub attended: Option<Attendance>,
     /// Hosts that have ranks, in the order of the view's parts.
     pub hosts: Vec<HostIndex>,
     /// Hosts on which processes of it may be left.
@@ -32,7 +32,14 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    pub fn new(id: u64, now: u64, user: &User, work: Work, terms: Terms, attended: Option<Client>) -> Self {
+    pub fn new(
+        id: u64,
+        now: u64,
+        user: &User,
+        work: Work,
+        terms: Terms,
+        attended: Option<Attendance>,
+    ) -> Self {
         let view = JobView {
             id,
             state: State::Waiting,
@@ -55,7 +62,7 @@ impl Entry {
         Self::of(view, Some(work), attended)
     }
 
-    pub fn of(view: JobView, work: Option<Work>, attended: Option<Client>) -> Self {
+    pub fn of(view: JobView, work: Option<Work>, attended: Option<Attendance>) -> Self {
         Self {
             view,
             work,

@@ -41,6 +41,9 @@ pub enum Refusal {
     /// The job is being ended.
     #[error("job {0} is being ended")]
     Ending(JobId),
+    /// The job belongs to no command.
+    #[error("job {0} was not begun by `tasuki run --resident`: it goes on without a command")]
+    Unattended(JobId),
     /// Only root may have others' jobs stand still.
     #[error("an urgent job stops those of all others on its hosts: root alone may submit one")]
     Urgent,

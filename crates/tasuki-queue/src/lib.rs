@@ -9,6 +9,7 @@
 
 mod action;
 mod array;
+mod attendance;
 mod away;
 mod change;
 mod entry;
@@ -26,7 +27,7 @@ mod terms;
 mod users;
 
 pub use action::{Action, Client, HostIndex, Rows, Saved};
-pub use away::PATIENCE;
+pub use attendance::{PATIENCE, RETURN};
 pub use error::Refusal;
 pub use queue::Queue;
 pub use slicer::Slicer;

@@ -1,6 +1,6 @@
 //! What hosts report.
 
-use crate::{HostIndex, queue::Queue, schedule};
+use crate::{HostIndex, change::GONE, queue::Queue, schedule};
 use tasuki_control::{Ending, Exit, JobId, Kind, Part, Presence, Punctuality, State};
 
 impl Queue {
@@ -14,7 +14,7 @@ impl Queue {
         self.hosts[host].presence = presence;
         self.hosts[host].away = None;
         self.end_jobs_on(now, host, &why);
-        self.end_attended(now, |client| client.host == host);
+        self.end_attended(now, GONE, |attended| attended.host() == Some(host));
         schedule::advance(self, now);
     }
 

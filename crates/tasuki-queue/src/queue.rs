@@ -2,6 +2,7 @@
 
 use crate::{
     Action, Client, HostIndex, Refusal, Rows,
+    attendance::Attendance,
     entry::Entry,
     floor::{self, Floor, Room},
     hosts::Host,
@@ -85,7 +86,7 @@ impl Queue {
         let terms = users::check(self.usage(), user, &work, terms)?;
         let id = self.next;
         self.next += 1;
-        let attended = work.attended.then_some(client);
+        let attended = work.attended.then_some(Attendance::By(client));
         self.jobs.insert(id, Entry::new(id, now, user, work, terms, attended));
         self.actions.push_back(Action::Save(id));
         schedule::advance(self, now);

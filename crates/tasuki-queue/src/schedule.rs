@@ -116,6 +116,7 @@ pub fn handle_time(queue: &mut Queue, now: u64) {
         return;
     }
     queue.give_up_hosts(now);
+    queue.end_attended(now, "the command that attended it did not come back", |one| one.is_late(now));
     let is_late = |entry: &&Entry| !entry.ending && entry.deadline().is_some_and(|end| end <= now);
     let late = queue.jobs.values().filter(is_late);
     let late: Vec<(JobId, u64)> =

@@ -160,7 +160,7 @@ impl World {
         let name = random.pick(&["anna", "ben", "root"]);
         let user = User { name: name.into(), is_root: name == "root" };
         let job = 1 + random.below(30);
-        match random.below(16) {
+        match random.below(17) {
             0 if self.hosts[at].is_up && random.below(8) == 0 => self.lose(at),
             1 if self.hosts[at].is_up && random.below(4) == 0 => self.leave(at),
             0 | 1 if !self.hosts[at].is_up => self.come(at),
@@ -175,6 +175,10 @@ impl World {
             5 => drop(self.queue.resume(self.now, &user, job)),
             6 => self.queue.client_gone(self.now, Client { host: at, session: random.below(4) }),
             7..=10 => self.obey(at),
+            11 => {
+                let client = Client { host: at, session: random.below(4) };
+                drop(self.queue.attend(&user, job, client));
+            }
             _ => self.run(at, random),
         }
         if random.below(4) == 0 {

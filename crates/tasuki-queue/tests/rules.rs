@@ -191,18 +191,6 @@ fn a_held_job_lets_others_pass_and_a_frozen_one_keeps_its_slots() {
 }
 
 #[test]
-fn an_attended_job_ends_with_its_command() {
-    let mut queue = queue(1);
-    let attended = Work { attended: true, ..work(1) };
-    let job = queue.submit(1, &user("anna"), attended, Terms::default(), CLIENT).unwrap();
-    queue.client_gone(2, Client { host: 0, session: 2 });
-    assert_eq!(state(&queue, job), State::Running);
-    queue.client_gone(2, CLIENT);
-    queue.left(3, 0, job);
-    assert_eq!(state(&queue, job), State::Cancelled);
-}
-
-#[test]
 fn what_was_written_down_goes_on() {
     let mut before = queue(1);
     let (ran, waits) = (submit(&mut before, "anna", 1), submit(&mut before, "anna", 1));

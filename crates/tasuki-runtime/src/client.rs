@@ -3,10 +3,13 @@
 use crate::{RuntimeError, sessions::SOCKET};
 use std::{
     io::{ErrorKind, Read, Write},
-    os::unix::net::UnixStream,
+    os::{
+        fd::{AsFd, BorrowedFd},
+        unix::net::UnixStream,
+    },
     path::Path,
 };
-use tasuki_control::{Frames, Hello, Reply, Request};
+use tasuki_control::{Frames, Hello, JobView, Reply, Request};
 
 /// A command's connection to the daemon of its host.
 pub struct Client {
@@ -64,10 +67,41 @@ impl Client {
         loop {
             match self.frames.take()? {
                 Some(Reply::Refused(why)) => return Err(RuntimeError::Refused(why)),
+                Some(Reply::Apart(why)) => return Err(RuntimeError::Apart(why)),
                 Some(reply) => return Ok(reply),
                 None => self.read()?,
             }
         }
+    }
+}
+
+impl Client {
+    /// All jobs, with what people call those whose users could not be told of their end.
+    ///
+    /// # Errors
+    /// If the daemon refuses or ends.
+    pub fn jobs(&mut self, history: bool) -> Result<(Vec<JobView>, Vec<String>), RuntimeError> {
+        let (mut all, mut from) = (Vec::new(), 0);
+        loop {
+            match self.ask(&Request::Jobs { history, from })? {
+                Reply::Jobs { jobs, next, untold } => {
+                    all.extend(jobs);
+                    // Numbers grow, or it would be asked for ever.
+                    match next.filter(|next| *next > from) {
+                        Some(next) => from = next,
+                        None => return Ok((all, untold)),
+                    }
+                }
+                other => return Err(RuntimeError::odd(&other)),
+            }
+        }
+    }
+}
+
+impl AsFd for Client {
+    /// The connection: between two answers it is readable when it has ended.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 }
 

@@ -206,7 +206,7 @@ impl Daemon {
             Place::Member(uplink) => uplink.absence(),
         };
         match absence {
-            Some(why) => self.sessions.reply(session, &Reply::Refused(why)),
+            Some(why) => self.sessions.reply(session, &Reply::Apart(why)),
             None => self.report(Report::Request { session, user, request }),
         }
     }
@@ -245,7 +245,7 @@ impl Daemon {
                 Change::Lost => {
                     self.tables.forget();
                     self.worker.let_go();
-                    self.sessions.refuse_all("the connection to the queue was lost");
+                    self.sessions.part_all("the connection to the queue was lost");
                 }
             }
         }

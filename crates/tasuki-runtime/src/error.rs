@@ -67,6 +67,12 @@ pub enum RuntimeError {
     /// The daemon refuses.
     #[error("{0}")]
     Refused(String),
+    /// The daemon has no connection to the queue.
+    #[error("{0}")]
+    Apart(String),
+    /// The daemon answers what was not asked.
+    #[error("the tasukid of this host answered oddly: {0}")]
+    Odd(String),
     /// The other end does not speak as it should.
     #[error(transparent)]
     Hello(#[from] HelloError),
@@ -85,4 +91,18 @@ pub enum RuntimeError {
     /// A system call failed.
     #[error(transparent)]
     System(#[from] io::Error),
+}
+
+impl RuntimeError {
+    /// An answer of another kind than the question was.
+    #[must_use]
+    pub fn odd(reply: &tasuki_control::Reply) -> Self {
+        Self::Odd(format!("{reply:?}"))
+    }
+
+    /// Whether the same may be answered when the daemon of this host, or that of the queue, is there again.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        matches!(self, RuntimeError::NoDaemon(_) | RuntimeError::Ended | RuntimeError::Apart(_))
+    }
 }

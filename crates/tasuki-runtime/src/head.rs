@@ -8,13 +8,13 @@ mod tell;
 
 use crate::{Bundle, RuntimeError, journal::Journal, turns::now_is};
 use follow::Followers;
-use input::Inputs;
+use input::{Inputs, Next};
 use std::{
     collections::{BTreeMap, VecDeque},
     path::Path,
     time::{SystemTime, UNIX_EPOCH},
 };
-use tasuki_control::{JobId, Order, Presence, Reply, Report, Request, Table, User};
+use tasuki_control::{JobId, Order, Presence, Reply, Report, Request, Table, Terms, User, Work};
 use tasuki_notify::Notifiers;
 use tasuki_pmi::Joint;
 use tasuki_queue::{Action, Client, HostIndex, Queue, Rows, Slicer};
@@ -81,18 +81,22 @@ impl Head {
 
     /// A host has fallen silent, or is of another version.
     pub fn host_lost(&mut self, host: HostIndex, presence: Presence) {
-        self.followers.host_gone(host);
-        self.inputs.host_gone(host);
+        self.commands_gone(host);
         self.queue.host_lost(now(), host, presence);
         self.act();
     }
 
     /// A host's daemon is gone; its jobs may go on.
     pub fn host_away(&mut self, host: HostIndex, why: &str) {
-        self.followers.host_gone(host);
-        self.inputs.host_gone(host);
+        self.commands_gone(host);
         self.queue.host_away(now(), host, why);
+        self.inputs.part(|job| self.queue.first_host(job) == Some(host));
         self.act();
+    }
+
+    fn commands_gone(&mut self, host: HostIndex) {
+        self.followers.host_gone(host);
+        self.inputs.drop_from(|client| client.host == host);
     }
 
     /// A host reports something.
@@ -114,7 +118,7 @@ impl Head {
             Report::Gone { session } => {
                 let client = Client { host, session };
                 self.followers.client_gone(client);
-                self.inputs.client_gone(client);
+                self.inputs.drop_from(|from| from == client);
                 self.queue.client_gone(now(), client);
             }
             about_a_job => self.progress(host, about_a_job),
@@ -136,11 +140,8 @@ impl Head {
                 hosts: self.queue.host_views(),
                 limits: self.bundle.limits,
             }),
-            Request::Jobs { history } => Some(self.jobs(history)),
-            Request::Submit { work, terms } => match self.queue.submit(now(), user, *work, *terms, client) {
-                Ok(job) => Some(Reply::Submitted(job)),
-                Err(refusal) => Some(Reply::Refused(refusal.to_string())),
-            },
+            Request::Jobs { history, from } => Some(self.jobs(history, from)),
+            Request::Submit { work, terms } => Some(self.submit(client, user, *work, *terms)),
             Request::Slice { ns } => Some(self.set_slice(user, ns)),
             Request::Cancel { job } => done(self.queue.cancel(now(), user, job)),
             Request::Hold { job } => done(self.queue.hold(now(), user, job)),
@@ -153,14 +154,31 @@ impl Head {
                     None
                 }
             },
-            Request::Input { job, bytes } => match self.queue.permit(user, job) {
+            Request::Attend { job } => {
+                let attended = self.queue.attend(user, job, client);
+                if attended.is_ok() {
+                    self.inputs.release(job);
+                }
+                done(attended)
+            }
+            Request::Input { job, at, bytes } => match self.queue.permit(user, job) {
                 Err(refusal) => Some(Reply::Refused(refusal.to_string())),
                 Ok(()) => {
-                    let refused = self.inputs.add(client, job, bytes).err();
+                    let refused = self.inputs.add(client, job, at, bytes).err();
                     self.feed_rank(job);
                     refused.map(Reply::Refused)
                 }
             },
+        }
+    }
+
+    fn submit(&mut self, client: Client, user: &User, work: Work, terms: Terms) -> Reply {
+        if let Some(why) = tell::too_long(&work) {
+            return Reply::Refused(why);
+        }
+        match self.queue.submit(now(), user, work, terms, client) {
+            Ok(job) => Reply::Submitted(job),
+            Err(refusal) => Reply::Refused(refusal.to_string()),
         }
     }
 
@@ -199,11 +217,14 @@ impl Head {
 
     /// Passes input on to rank 0 of a job, if there is room for it.
     fn feed_rank(&mut self, job: JobId) {
-        let Some(view) = self.queue.view(job) else { return };
+        let Some(is_over) = self.queue.view(job).map(|view| view.state.is_over()) else { return };
         let first = self.queue.first_host(job);
-        let Some((client, order)) = self.inputs.next(job, view, first) else { return };
-        self.out.extend(order);
-        self.answer(client, Reply::Done);
+        if first.is_none() && !is_over {
+            return;
+        }
+        let Some(Next { client, reply, order }) = self.inputs.next(job, is_over) else { return };
+        self.out.extend(first.zip(order));
+        self.answer(client, reply);
     }
 
     /// Does what the queue wants done.
@@ -231,15 +252,10 @@ impl Head {
     }
 
     fn tell(&mut self, host: HostIndex, order: Order) {
-        let begun = match &order {
-            Order::Start(start) => {
-                self.join(start);
-                Some(start.job)
-            }
-            _ => None,
-        };
+        if let Order::Start(start) = &order {
+            self.join(start);
+        }
         self.out.push_back((host, order));
-        begun.into_iter().for_each(|job| self.feed_rank(job));
     }
 }
 

@@ -127,11 +127,17 @@ impl Sessions {
         self.push(id);
     }
 
-    /// Refuses what all sessions that wait for an answer have asked.
-    pub fn refuse_all(&mut self, why: &str) {
-        let busy: Vec<SessionId> =
-            self.all.iter().filter(|(_, session)| session.is_busy).map(|(id, _)| *id).collect();
-        busy.into_iter().for_each(|id| self.reply(id, &Reply::Refused(why.into())));
+    /// Ends all sessions, since the queue does not know them any more. Those that wait for an answer hear
+    /// why.
+    pub fn part_all(&mut self, why: &str) {
+        for id in self.all.keys().copied().collect::<Vec<SessionId>>() {
+            let Some(session) = self.all.get_mut(&id).filter(|session| session.is_greeted) else { continue };
+            session.is_closing = true;
+            match session.is_busy {
+                true => self.reply(id, &Reply::Apart(why.into())),
+                false => self.push(id),
+            }
+        }
     }
 
     /// Sends what a session's socket takes. What fails is found when it is read from.

@@ -116,8 +116,10 @@ impl Worker {
             Order::Fenced { job, fence: Fence { group, number, puts } } => {
                 self.tell(job, &Command::Fenced(FenceOut { group, number, puts }));
             }
-            Order::Input { job, bytes } if bytes.is_empty() => self.tell(job, &Command::InputEnd),
-            Order::Input { job, bytes } => self.tell(job, &Command::Input(bytes.into_vec())),
+            Order::Input { job, bytes, .. } if bytes.is_empty() => self.tell(job, &Command::InputEnd),
+            Order::Input { job, at, bytes } => {
+                self.tell(job, &Command::Input { at, bytes: bytes.into_vec() });
+            }
             Order::Freeze { job } => self.tell(job, &Command::Freeze),
             Order::Thaw { job } => self.tell(job, &Command::Thaw),
             Order::End { job } => self.tell(job, &Command::End { grace_ms: GRACE_MS }),

@@ -9,12 +9,16 @@ pub struct Feed {
     pipe: Option<OwnedFd>,
     waiting: Outbox,
     at_end: bool,
+    /// Bytes that have come from owners.
+    received: u64,
+    /// Bytes that were written, or dropped because nobody reads them.
+    taken: u64,
 }
 
 /// What became of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fed {
-    /// Bytes that were written, or dropped because nobody reads them.
+    /// Bytes that were taken just now.
     pub taken: u64,
     /// Whether the reader has just gone.
     pub closed: bool,
@@ -31,18 +35,30 @@ impl Feed {
         self.pipe.as_ref().filter(|_| !self.waiting.is_empty())
     }
 
-    /// Takes bytes from the owner.
+    /// Bytes that were written, or dropped because nobody reads them.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Takes bytes from the owner, of which the first has this place. Those that have come before are passed
+    /// over.
     ///
     /// # Errors
-    /// If the owner sends more than it may. They are dropped.
-    pub fn push(&mut self, bytes: Vec<u8>) -> Result<Fed, String> {
+    /// If the owner sends more than it may, or leaves some out. They are dropped.
+    pub fn push(&mut self, at: u64, bytes: &[u8]) -> Result<Fed, String> {
+        let Some(known) = self.received.checked_sub(at) else {
+            return Err(format!("input from byte {at} on, after {} bytes", self.received));
+        };
+        let bytes = bytes.get(usize::try_from(known).unwrap_or(usize::MAX)..).unwrap_or_default();
         if self.at_end || self.pipe.is_none() {
-            return Ok(Fed { taken: bytes.len() as u64, closed: false });
+            self.received += bytes.len() as u64;
+            return Ok(self.took(bytes.len()));
         }
         if self.waiting.len() + bytes.len() > INPUT_WINDOW {
             return Err(format!("more than {INPUT_WINDOW} bytes of input at once"));
         }
-        self.waiting.push(bytes);
+        self.received += bytes.len() as u64;
+        self.waiting.push(bytes.to_vec());
         Ok(self.flush())
     }
 
@@ -55,18 +71,25 @@ impl Feed {
     /// Writes what rank 0 takes now.
     pub fn flush(&mut self) -> Fed {
         let Some(pipe) = &self.pipe else { return Fed::default() };
-        let fed = match self.waiting.flush(pipe) {
-            Ok(taken) => Fed { taken: taken as u64, closed: false },
+        match self.waiting.flush(pipe) {
+            Ok(taken) => {
+                if self.at_end && self.waiting.is_empty() {
+                    self.pipe = None;
+                }
+                self.took(taken)
+            }
             Err(_) => {
                 // The reader has closed its end. All that waited is dropped, written in part or not.
-                let taken = self.waiting.clear() as u64;
                 self.pipe = None;
-                return Fed { taken, closed: true };
+                self.taken = self.received;
+                let waited = self.waiting.clear() as u64;
+                Fed { taken: waited, closed: true }
             }
-        };
-        if self.at_end && self.waiting.is_empty() {
-            self.pipe = None;
         }
-        fed
+    }
+
+    fn took(&mut self, bytes: usize) -> Fed {
+        self.taken += bytes as u64;
+        Fed { taken: bytes as u64, closed: false }
     }
 }

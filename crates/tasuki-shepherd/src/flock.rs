@@ -85,6 +85,7 @@ impl Flock {
             ranks: self.ranks.iter().map(|rank| rank.state).collect(),
             frozen: self.herd.is_frozen(),
             taken: self.peer.taken(),
+            input: self.feed.taken(),
         }
     }
 
@@ -179,7 +180,7 @@ impl Flock {
 
     fn tell_fed(&mut self, fed: Fed) {
         if fed.taken > 0 {
-            self.peer.tell(Event::InputTaken(fed.taken));
+            self.peer.tell(Event::InputTaken(self.feed.taken()));
         }
         if fed.closed {
             self.peer.tell(Event::InputClosed);
@@ -197,7 +198,7 @@ impl Flock {
     pub fn obey(&mut self, command: Command) {
         match command {
             Command::Fenced(out) => self.answers.fenced(&mut self.ranks, &out, &mut self.peer),
-            Command::Input(bytes) => match self.feed.push(bytes) {
+            Command::Input { at, bytes } => match self.feed.push(at, &bytes) {
                 Ok(fed) => self.tell_fed(fed),
                 Err(what) => self.peer.tell(Event::Failed { what }),
             },

@@ -13,7 +13,13 @@ pub enum Command {
     /// Bytes for rank 0's standard input, at most [`INPUT_WINDOW`](crate::INPUT_WINDOW) of them beyond
     /// what [`Event::InputTaken`] has told. They are dropped where there is no rank 0 or it reads no
     /// more.
-    Input(Vec<u8>),
+    Input {
+        /// Place of the first byte in the whole input. What the shepherd has received already is passed
+        /// over, so that a new owner may begin with what rank 0 has not taken.
+        at: u64,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
     /// Rank 0's standard input is at its end.
     InputEnd,
     /// A signal for the process group of every rank that lives.
@@ -62,7 +68,7 @@ pub enum Event {
         /// line.
         whole: bool,
     },
-    /// So many bytes of standard input were taken by rank 0, or dropped, since this was last told.
+    /// So many bytes of standard input were taken by rank 0, or dropped, since it began.
     InputTaken(u64),
     /// Rank 0 reads no more.
     InputClosed,
@@ -142,7 +148,12 @@ impl Event {
     pub fn is_kept(&self) -> bool {
         !matches!(
             self,
-            Event::State(_) | Event::Kept(_) | Event::Frozen { .. } | Event::Thawed { .. } | Event::Fence(_)
+            Event::State(_)
+                | Event::InputTaken(_)
+                | Event::Kept(_)
+                | Event::Frozen { .. }
+                | Event::Thawed { .. }
+                | Event::Fence(_)
         )
     }
 }
@@ -189,6 +200,8 @@ pub struct State {
     pub frozen: bool,
     /// The last event that an owner has done with.
     pub taken: u64,
+    /// Bytes of standard input that rank 0 has taken, or that were dropped.
+    pub input: u64,
 }
 
 /// How a rank is.

@@ -10,6 +10,8 @@ const LENGTH_MAX: usize = 256 << 20;
 const JSON: u8 = 0;
 const OUTPUT: u8 = 1;
 const INPUT: u8 = 2;
+/// Bytes before those of an input: the place of the first one.
+const INPUT_HEAD: usize = 8;
 /// Bytes before the text of an output: rank (4), stream, whether its last line is whole.
 const OUTPUT_HEAD: usize = 6;
 
@@ -58,14 +60,17 @@ impl Message for JobSpec {
 impl Message for Command {
     fn encode(&self) -> Vec<u8> {
         match self {
-            Command::Input(bytes) => frame(INPUT, [bytes, &[]]),
+            Command::Input { at, bytes } => frame(INPUT, [&at.to_le_bytes(), bytes]),
             other => json(other),
         }
     }
 
     fn decode(kind: u8, body: &[u8]) -> Result<Self, String> {
         match kind {
-            INPUT => Ok(Command::Input(body.to_vec())),
+            INPUT => {
+                let (at, bytes) = body.split_first_chunk::<INPUT_HEAD>().ok_or("an input that is cut")?;
+                Ok(Command::Input { at: u64::from_le_bytes(*at), bytes: bytes.to_vec() })
+            }
             kind => from_json(kind, body),
         }
     }

@@ -40,7 +40,7 @@ fn a_job_outlives_its_owner_if_it_is_told_to_and_another_takes_it_over() {
     assert_eq!((now.pid, now.ranks[0].pid), (state.pid, state.ranks[0].pid));
     // A third may not while the second is there.
     assert!(Shepherd::attach(&socket).unwrap().next(Some(LIMIT)).is_err());
-    second.send(Command::Input(b"two\n".to_vec()));
+    second.send(Command::Input { at: 0, bytes: b"two\n".to_vec() });
     second.run_out();
     // What the first owner has not said it took is told again.
     assert_eq!(second.out(0), "one\ntwo\n");
@@ -75,6 +75,48 @@ fn what_a_killed_shepherd_leaves_is_swept() {
         assert_nothing_left(&job.id, &state.residence);
         assert_eq!(sweep(&job.id, &state.residence).unwrap(), 0, "once more changes nothing");
     }
+}
+
+#[test]
+fn input_that_an_earlier_owner_has_sent_is_not_read_twice() {
+    let (_folder, socket, job) = surviving("input", "cat; exit 6", PATIENCE);
+    let (mut owner, state) = Job::started(&job);
+    let whole = (0..2000).map(|number| format!("line {number}\n")).collect::<String>().into_bytes();
+    let mut taken = state.input as usize;
+    assert_eq!(taken, 0);
+    // Each owner sends from what was taken on, and some of that again, and goes without waiting.
+    for number in 1.. {
+        let end = (number * 3000).min(whole.len());
+        let at = taken.saturating_sub(100);
+        owner.send(Command::Input { at: at as u64, bytes: whole[at..end].to_vec() });
+        if end == whole.len() {
+            owner.send(Command::InputEnd);
+            break;
+        }
+        drop(owner);
+        owner = Job::with(Shepherd::attach(&socket).unwrap());
+        let Event::State(state) = owner.step(LIMIT).unwrap().unwrap() else { panic!("{}", owner.said()) };
+        taken = state.input as usize;
+        assert!(taken <= end, "{taken} of {end}");
+    }
+    owner.run_out();
+    assert_eq!(owner.out(0).into_bytes(), whole);
+    assert_eq!(owner.ends[&0], End::Exit(6));
+    owner.send(Command::Taken(u64::MAX));
+    drop(owner);
+    until_closed(&socket);
+    assert_nothing_left(&job.id, &state.residence);
+}
+
+#[test]
+fn input_with_a_gap_is_refused() {
+    let mut job = Job::start(&script("gap", 1, "cat"));
+    job.send(Command::Input { at: 3, bytes: b"x".to_vec() });
+    job.until(|event| matches!(event, Event::Failed { .. }));
+    job.send(Command::Input { at: 0, bytes: b"abc\n".to_vec() });
+    job.send(Command::InputEnd);
+    job.run_out();
+    assert_eq!(job.out(0), "abc\n");
 }
 
 /// A job that survives its owner, at a socket in a new folder.

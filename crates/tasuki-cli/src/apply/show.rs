@@ -113,6 +113,9 @@ pub fn status(answers: &[HostStatus], json: bool) -> Result<(), Failure> {
         if let Some(problem) = &answer.problem {
             eprintln!("tasuki: {problem}");
         }
+        if let Some(detours) = answer.status.as_ref().and_then(|status| status.led_around.as_ref()) {
+            println!("{}: {detours}", answer.host);
+        }
         if let Some(striping) = answer.status.as_ref().and_then(|status| status.striping.as_ref()) {
             println!("{}: striping, {striping}", answer.host);
         }

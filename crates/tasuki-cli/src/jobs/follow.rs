@@ -7,11 +7,14 @@ use std::{
     process::ExitCode,
 };
 use tasuki_control::{JobId, JobView, Record, Reply, Request, State, Stream};
-use tasuki_runtime::Client;
+use tasuki_runtime::{Client, Steady};
 use tasuki_terminal::Failure;
 
-/// Prints a job's output until the job is over. Returns its exit code.
-pub fn follow(client: &mut Client, job: JobId, label: bool) -> Result<ExitCode, Failure> {
+/// Prints a job's output until the job is over, whatever daemons begin anew meanwhile. Returns its exit code.
+pub fn follow(client: Client, job: JobId, label: bool) -> Result<ExitCode, Failure> {
+    let mut client = Steady::new(tasuki_args::VERSION, Some(client), |error| {
+        eprintln!("tasuki: {error}; job {job} may go on: its output follows when the daemons are back");
+    });
     let (mut from, mut printer) = (0, Printer { label, open: BTreeMap::new() });
     loop {
         match client.ask(&Request::Follow { job, from })? {

@@ -13,7 +13,7 @@ use lab::in_lab;
 use std::process::ExitCode;
 use tasuki_args::{AttachArgs, ChangeArgs, HostsListArgs, JobName, JobsArgs};
 use tasuki_control::{JobId, Reply, Request, Task};
-use tasuki_runtime::Client;
+use tasuki_runtime::{Client, RuntimeError};
 use tasuki_terminal::Failure;
 
 fn connect() -> Result<Client, Failure> {
@@ -22,16 +22,13 @@ fn connect() -> Result<Client, Failure> {
 
 /// The failure for an answer of another kind than the question was.
 fn odd(reply: &Reply) -> Failure {
-    Failure::new(format!("the tasukid of this host answered oddly: {reply:?}"))
+    RuntimeError::odd(reply).into()
 }
 
 /// The number of a job that a user names; only tasks of arrays have to be looked for.
 fn number(client: &mut Client, name: JobName) -> Result<JobId, Failure> {
     let Some(index) = name.index else { return Ok(name.number) };
-    let jobs = match client.ask(&Request::Jobs { history: true })? {
-        Reply::Jobs { jobs, .. } => jobs,
-        other => return Err(odd(&other)),
-    };
+    let (jobs, _) = client.jobs(true)?;
     let task = Some(Task { array: name.number, index });
     let found = jobs.iter().find(|job| job.task == task).map(|job| job.id);
     found.ok_or_else(|| {
@@ -50,10 +47,7 @@ pub fn jobs(arguments: &JobsArgs) -> Result<ExitCode, Failure> {
             other => Err(odd(&other)),
         };
     }
-    let (jobs, untold) = match connect()?.ask(&Request::Jobs { history: arguments.history })? {
-        Reply::Jobs { jobs, untold } => (jobs, untold),
-        other => return Err(odd(&other)),
-    };
+    let (jobs, untold) = connect()?.jobs(arguments.history)?;
     match (jobs.is_empty(), arguments.history) {
         _ if arguments.json => show::json(&jobs)?,
         _ if arguments.csv => history::csv(&jobs)?,
@@ -84,7 +78,7 @@ pub fn attach(arguments: &AttachArgs) -> Result<ExitCode, Failure> {
     }
     let mut client = connect()?;
     let job = number(&mut client, arguments.job)?;
-    follow::follow(&mut client, job, arguments.label)
+    follow::follow(client, job, arguments.label)
 }
 
 /// Ends jobs.
@@ -114,7 +108,7 @@ fn change(arguments: &ChangeArgs, request: impl Fn(JobId) -> Request) -> Result<
         match client.ask(&request(job)) {
             Ok(Reply::Done) => {}
             Ok(other) => return Err(odd(&other)),
-            Err(tasuki_runtime::RuntimeError::Refused(why)) => refused.push(why),
+            Err(RuntimeError::Refused(why)) => refused.push(why),
             Err(error) => return Err(error.into()),
         }
     }

@@ -5,19 +5,14 @@ use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,
 };
-use std::{
-    io::{self, Read},
-    process::ExitCode,
-    thread,
-    time::Duration,
-};
+use std::{fs::File, io, os::fd::AsFd, process::ExitCode, thread, time::Duration};
 use tasuki_args::{JobName, OmpArgs, ProgramArgs, RunArgs, SubmitArgs};
-use tasuki_control::{Bytes, INPUT_MAX, JobId, Reply, Request, Terms, Work};
+use tasuki_control::{JobId, Reply, Request, Terms, Work};
 use tasuki_fleet::Fleet;
 use tasuki_hang::HangWatch;
 use tasuki_job::{Prepared, Resident, WorkRequest, own_environment, own_provider};
 use tasuki_launch::{OpenMp, Placement, find_program};
-use tasuki_runtime::Client;
+use tasuki_runtime::{Attendant, Client, Steady};
 use tasuki_terminal::Failure;
 
 /// Submits a job and prints its number.
@@ -89,39 +84,40 @@ fn attend<T>(
     begun: impl FnOnce(JobId) -> Result<T, Failure>,
 ) -> Result<ExitCode, Failure> {
     // Signals are caught from before the start, so that none is lost.
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let mut client = connect()?;
     let work = work(&mut client, request)?;
     let job = submitted(&mut client, work, terms)?;
     let _lasting = begun(job)?;
-    // The daemon ends the job when this connection ends, so it lasts as long as this process.
-    thread::spawn(move || feed(client, job));
-    let mut canceller = connect()?;
+    let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     thread::spawn(move || {
-        for _ in signals.forever() {
-            // It is over, or a second signal came while it is being ended: then nothing is left to do here.
-            if canceller.ask(&Request::Cancel { job }).is_err() {
-                std::process::exit(130);
-            }
+        let mut attendant = Attendant::new(tasuki_args::VERSION, client, job);
+        // Why it ends is what the output's end tells: the job is over or was given up.
+        let _ = attendant.attend(input);
+        // The daemon ends the job when this connection ends, so it lasts as long as this process.
+        loop {
+            thread::park();
         }
     });
-    follow(&mut connect()?, job, label)
+    thread::spawn(move || cancel(signals, job));
+    follow(connect()?, job, label)
 }
 
-/// Passes standard input on to rank 0.
-fn feed(mut client: Client, job: JobId) {
-    let mut bytes = vec![0; INPUT_MAX];
-    loop {
-        // What cannot be read is at its end.
-        let length = io::stdin().read(&mut bytes).unwrap_or(0);
-        let piece = Bytes::from(&bytes[..length]);
-        if client.ask(&Request::Input { job, bytes: piece }).is_err() || length == 0 {
-            break;
+/// Ends the job when a signal comes, and this process when another one does.
+fn cancel(mut signals: Signals, job: JobId) {
+    for (earlier, _) in signals.forever().enumerate() {
+        if earlier > 0 {
+            std::process::exit(130);
         }
-    }
-    // The connection must outlive the input.
-    loop {
-        thread::park();
+        thread::spawn(move || {
+            let mut client = Steady::new(tasuki_args::VERSION, None, |error| {
+                eprintln!("tasuki: {error}; job {job} is cancelled when the daemons are back");
+            });
+            // It is over already, or cannot be reached: then nothing is left to do here.
+            if client.ask(&Request::Cancel { job }).is_err() {
+                std::process::exit(130);
+            }
+        });
     }
 }
 

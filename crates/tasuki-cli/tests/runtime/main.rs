@@ -4,6 +4,7 @@
 mod support;
 
 mod jobs;
+mod jobs_attended;
 mod jobs_batch;
 mod jobs_faults;
 mod jobs_openmpi;

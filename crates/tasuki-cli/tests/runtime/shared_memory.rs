@@ -1,7 +1,10 @@
 //! Programs of `tasuki_shared.h` on hosts of their own.
 
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use std::path::Path;
-use std::process::Command;
 
 use crate::support::{
     eventually,
@@ -51,12 +54,17 @@ fn hosts_share_memory_under_loss_cuts_and_a_stop() {
 
     cluster.lab.fault("loss", &["all", "1%"]);
     let job = cluster.marked(&["-n", "4", &example.path(), "300", "400"]);
-    eventually("all processes", || joined(&job.mark).len() == 4);
+    // At once, before anything else, since a job whose process stands still cannot end meanwhile.
+    let mut all = Vec::new();
+    eventually("all processes", || {
+        all = joined(&job.mark);
+        all.len() == 4
+    });
+    let stopped = Pid::from_raw(all[2]);
+    kill(stopped, Signal::SIGSTOP).expect("it runs");
     cluster.lab.fault("cut", &["n1-n2"]);
-    let stopped = processes(&job.mark)[2].to_string();
-    ok(Command::new("kill").args(["-STOP", &stopped]));
     std::thread::sleep(std::time::Duration::from_millis(700));
-    ok(Command::new("kill").args(["-CONT", &stopped]));
+    kill(stopped, Signal::SIGCONT).expect("it stands still");
     cluster.lab.fault("heal", &["all"]);
     cluster.until(&job.number, "done");
     assert_eq!(heat(&ok(&mut cluster.command("attach", &[&job.number]))), expected);
@@ -72,7 +80,7 @@ fn a_killed_rank_ends_shared_memory_everywhere() {
     let cluster = Cluster::up("shared-dies", 3);
     let job = cluster.marked(&["-n", "3", &example.path(), "1000", "1000000"]);
     eventually("all processes", || joined(&job.mark).len() == 3);
-    ok(Command::new("kill").args(["-KILL", &processes(&job.mark)[1].to_string()]));
+    kill(Pid::from_raw(processes(&job.mark)[1]), Signal::SIGKILL).expect("it runs");
     let ended = cluster.until(&job.number, "failed");
     assert!(ended["reason"].as_str().is_some_and(|why| why.contains("was killed by signal 9")), "{ended}");
     eventually("no process", || processes(&job.mark).is_empty());

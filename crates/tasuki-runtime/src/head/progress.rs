@@ -14,11 +14,12 @@ impl Head {
             Report::Absent { job, rank } if self.queue.takes_part(host, job) => self.absent(host, job, rank),
             Report::Output { job, first, records } => self.output(host, job, first, &records),
             Report::Heard { job, number } => self.out.push_back((host, Order::Taken { job, number })),
-            Report::InputTaken { job, bytes } if self.queue.takes_part(host, job) => {
-                self.inputs.taken(job, bytes);
+            Report::InputTaken { job, bytes } if self.queue.first_host(job) == Some(host) => {
+                let again = self.inputs.taken(job, bytes);
+                self.out.extend(again.into_iter().map(|order| (host, order)));
                 self.feed_rank(job);
             }
-            Report::InputClosed { job } if self.queue.takes_part(host, job) => {
+            Report::InputClosed { job } if self.queue.first_host(job) == Some(host) => {
                 self.inputs.closed(job);
                 self.feed_rank(job);
             }

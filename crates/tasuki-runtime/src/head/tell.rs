@@ -2,8 +2,13 @@
 
 use super::{Head, KEEP};
 use std::{ffi::OsString, fs::File, os::unix::ffi::OsStringExt};
-use tasuki_control::{Bytes, JobId, Notice, Order, Reply};
+use tasuki_control::{Bytes, JobId, JobView, Notice, Order, Reply, Work};
 use tasuki_notify::{COMMAND, Task};
+
+/// Bytes of jobs in one answer, which must stay below what a message may have.
+const JOBS_MAX: usize = 1 << 20;
+/// Bytes of what is to be run. An environment with arguments has at most about 2 MiB (execve(2)).
+const WORK_MAX: usize = 3 << 20;
 
 impl Head {
     /// Nothing more is done for a job that is over.
@@ -43,9 +48,99 @@ impl Head {
         }
     }
 
-    /// The jobs, with those whose users could not be told.
-    pub(super) fn jobs(&self, history: bool) -> Reply {
-        let untold = self.queue.untold();
-        Reply::Jobs { jobs: self.queue.views(history), untold }
+    /// The jobs from a number on, as many as fit, with those whose users could not be told.
+    pub(super) fn jobs(&self, history: bool, from: JobId) -> Reply {
+        let (jobs, next) = page(self.queue.views(history).into_iter().filter(|view| view.id >= from));
+        Reply::Jobs { jobs, next, untold: self.queue.untold() }
+    }
+}
+
+/// As many jobs as fit into an answer, at least one, and the number of the next one.
+fn page(views: impl Iterator<Item = JobView>) -> (Vec<JobView>, Option<JobId>) {
+    let (mut jobs, mut encoded) = (Vec::new(), Vec::new());
+    for view in views {
+        // One that has no encoding is found when the answer is written.
+        let _ = tasuki_control::write(&view, &mut encoded);
+        if encoded.len() > JOBS_MAX && !jobs.is_empty() {
+            return (jobs, Some(view.id));
+        }
+        jobs.push(view);
+    }
+    (jobs, None)
+}
+
+/// Why what is to be run is too long to be told to a host, with the hosts of the job; `None`: it is not.
+pub(super) fn too_long(work: &Work) -> Option<String> {
+    let mut encoded = Vec::new();
+    let is_long = tasuki_control::write(work, &mut encoded).is_err() || encoded.len() > WORK_MAX;
+    is_long.then(|| {
+        format!("its arguments and variables have more than {} MiB: pass less by --export", WORK_MAX >> 20)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tasuki_control::{Order, Part, Start, State, Terms};
+
+    fn view(id: JobId) -> JobView {
+        JobView {
+            id,
+            state: State::Done,
+            user: "anna".into(),
+            ranks: 4,
+            command: "x".repeat(1000),
+            mpi: None,
+            parts: Vec::new(),
+            submitted: 1,
+            begun: None,
+            ended: None,
+            exit: None,
+            reason: None,
+            terms: Terms { after: (0..id % 7 * 1000).collect(), ..Terms::default() },
+            task: None,
+            held: 0,
+            notice: None,
+            ending: None,
+        }
+    }
+
+    #[test]
+    fn more_jobs_than_a_message_holds_are_told_in_several() {
+        let (mut told, mut from, mut answers) = (Vec::new(), Some(1), 0);
+        while let Some(first) = from {
+            let (jobs, next) = page((1..=6000).filter(|id| *id >= first).map(view));
+            let answer = Order::Answer {
+                session: u64::MAX,
+                reply: Reply::Jobs { jobs: jobs.clone(), next, untold: vec!["123456".into(); 1000] },
+            };
+            let mut bytes = Vec::new();
+            tasuki_control::write(&answer, &mut bytes).expect("it fits");
+            told.extend(jobs.into_iter().map(|job| job.id));
+            (from, answers) = (next, answers + 1);
+        }
+        assert_eq!(told, (1..=6000).collect::<Vec<_>>());
+        assert!(answers > 4, "{answers}");
+    }
+
+    #[test]
+    fn what_is_to_be_run_fits_with_the_hosts_of_the_job() {
+        let tasuki_control::Report::Request { request: tasuki_control::Request::Submit { work, .. }, .. } =
+            tasuki_control::Report::sample()
+        else {
+            panic!("the sample is a job")
+        };
+        assert_eq!(too_long(&work), None);
+        let env = vec![(Bytes::from(&b"A"[..]), Bytes::from(vec![b'x'; WORK_MAX]))];
+        assert!(too_long(&Work { env, ..(*work).clone() }).is_some_and(|why| why.contains("3 MiB")));
+        // As many ranks as a job may have, each on a host with a long name.
+        let part = |rank| Part { host: "h".repeat(64), ranks: vec![rank] };
+        let mut long = vec![b'x'; WORK_MAX];
+        while too_long(&Work { argv: vec![Bytes::from(long.clone())], ..(*work).clone() }).is_some() {
+            long.truncate(long.len() - 64);
+        }
+        let work = Work { argv: vec![Bytes::from(long)], ..*work };
+        let start = Start { job: 1, user: "anna".into(), work, parts: (0..4096).map(part).collect() };
+        tasuki_control::write(&Order::Start(Box::new(start)), &mut Vec::new()).expect("it fits");
     }
 }

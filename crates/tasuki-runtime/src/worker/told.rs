@@ -65,6 +65,7 @@ impl Worker {
         if let Some(running) = self.jobs.get_mut(&job) {
             running.residence = Some(state.residence);
         }
+        self.out.push_back(Report::InputTaken { job, bytes: state.input });
         for rank in state.ranks {
             if let Some(end) = rank.end {
                 self.rank_ended(job, rank.rank, end);

@@ -1,0 +1,174 @@
+//! Commands that wait for their job outlive daemons, too: what they read reaches rank 0 once and whole, what
+//! ranks write reaches them, and so does the exit code.
+
+use crate::support::{
+    Background, TestLab, eventually,
+    jobs::{Cluster, Marked, processes, tasuki_lab_program},
+    skip_without_root,
+};
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use std::{
+    io::{Read, Write},
+    process::{Child, Command, Stdio},
+    sync::{Arc, Mutex},
+    thread::{self, JoinHandle},
+};
+
+/// A command that runs in a host, with what it has said so far.
+struct Lasting {
+    child: Background,
+    output: Arc<Mutex<Vec<u8>>>,
+    readers: Vec<JoinHandle<()>>,
+    errors: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Lasting {
+    /// Starts `tasuki` in a host with these words, its input being fed by the caller.
+    fn start(lab: &TestLab, host: &str, words: &[&str]) -> Self {
+        let mut command: Command = lab.exec(host, &[&[tasuki_lab_program()], words].concat());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child: Child = command.current_dir("/").spawn().expect("it starts");
+        let (output, errors) = (Arc::default(), Arc::default());
+        let out = gather(child.stdout.take().expect("a pipe"), &output);
+        let err = gather(child.stderr.take().expect("a pipe"), &errors);
+        Self { child: Background(child), output, readers: vec![out, err], errors }
+    }
+
+    fn said(&self) -> Vec<u8> {
+        self.output.lock().expect("no panic").clone()
+    }
+
+    fn errors(&self) -> String {
+        String::from_utf8_lossy(&self.errors.lock().expect("no panic")).into_owned()
+    }
+
+    /// Its exit code and all that it has said.
+    fn end(mut self) -> (Option<i32>, Vec<u8>, String) {
+        eventually("the command's end", || self.child.0.try_wait().expect("waits").is_some());
+        let code = self.child.0.wait().expect("waits").code();
+        self.readers.drain(..).for_each(|reader| reader.join().expect("no panic"));
+        (code, self.said(), self.errors())
+    }
+}
+
+/// Reads a pipe to its end.
+fn gather(mut pipe: impl Read + Send + 'static, to: &Arc<Mutex<Vec<u8>>>) -> JoinHandle<()> {
+    let to = Arc::clone(to);
+    thread::spawn(move || {
+        let mut bytes = [0; 4096];
+        while let Ok(length) = pipe.read(&mut bytes)
+            && length > 0
+        {
+            to.lock().expect("no panic").extend(&bytes[..length]);
+        }
+    })
+}
+
+/// Numbered lines.
+fn lines(numbers: std::ops::Range<u32>) -> Vec<u8> {
+    numbers.map(|number| format!("line {number}\n")).collect::<String>().into_bytes()
+}
+
+/// Kills the daemons of these hosts.
+fn kill_daemons(cluster: &Cluster, hosts: &[&str]) {
+    hosts.iter().for_each(|host| drop(cluster.lab.run(host, &["kill", "-9", &cluster.daemon(host)])));
+}
+
+#[test]
+fn a_command_with_input_outlives_the_daemon_of_any_host() {
+    let test = "a_command_with_input_outlives_the_daemon_of_any_host";
+    if skip_without_root(test) {
+        return;
+    }
+    let cluster = Cluster::up("attended", 3);
+    // The queue is on n1, rank 0 on n2, whose slots are the first ones that are free.
+    let block = cluster.marked(&["-n", "1", "sleep", "1000"]);
+    cluster.until(&block.number, "running");
+    let mut random = tasuki_random::Random::new(crate::support::seed(&format!("--test runtime {test}")));
+    for (at, victims) in [
+        ("n3", &["n1"][..]),
+        ("n3", &["n2"]),
+        ("n3", &["n3"]),
+        ("n1", &["n1"]),
+        ("n2", &["n2"]),
+        ("n1", &["n2"]),
+        ("n3", &["n1", "n2", "n3"]),
+    ] {
+        // More than all buffers on the way hold, in parts: before, while and after a daemon is away.
+        let script = "cat; exit 7";
+        let mut command =
+            Lasting::start(&cluster.lab, at, &["run", "--resident", "-n", "1", "sh", "-c", script]);
+        let mut input = command.child.0.stdin.take().expect("a pipe");
+        input.write_all(&lines(0..10_000)).expect("it reads");
+        let first = lines(0..5000);
+        eventually("the first lines", || command.said().starts_with(&first));
+        kill_daemons(&cluster, victims);
+        let writer = thread::spawn(move || {
+            input.write_all(&lines(10_000..40_000)).expect("it reads");
+            input
+        });
+        thread::sleep(std::time::Duration::from_millis(random.below(600)));
+        victims.iter().for_each(|host| cluster.restart(host));
+        let mut input = writer.join().expect("no panic");
+        input.write_all(&lines(40_000..50_000)).expect("it reads");
+        drop(input);
+        let (code, said, errors) = command.end();
+        let whole = lines(0..50_000);
+        let sizes = format!("{} of {} bytes", said.len(), whole.len());
+        assert!(said == whole, "{at} {victims:?}: {sizes}: {errors}");
+        assert_eq!(code, Some(7), "{at} {victims:?}: {errors}");
+        let is_missed = victims.contains(&at) || victims.contains(&"n1");
+        assert_eq!(errors.contains("its output follows when the daemons are back"), is_missed, "{errors}");
+    }
+}
+
+#[test]
+fn attach_goes_on_when_daemons_begin_anew() {
+    let test = "attach_goes_on_when_daemons_begin_anew";
+    if skip_without_root(test) {
+        return;
+    }
+    let cluster = Cluster::up("attached", 2);
+    let script = "i=0; while [ $i -lt 400 ]; do echo $RANK $i; i=$((i+1)); sleep 0.01; done; exit 3";
+    let job: Marked = cluster.marked(&["-n", "2", "sh", "-c", script]);
+    let command = Lasting::start(&cluster.lab, "n2", &["attach", &job.number]);
+    for victims in [&["n2"][..], &["n1"], &["n1", "n2"]] {
+        let known = command.said().len();
+        eventually("more lines", || command.said().len() > known);
+        kill_daemons(&cluster, victims);
+        victims.iter().for_each(|host| cluster.restart(host));
+    }
+    let (code, said, errors) = command.end();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    for rank in ["0 ", "1 "] {
+        let own: Vec<u32> = said.lines().filter_map(|line| line.strip_prefix(rank)?.parse().ok()).collect();
+        assert_eq!(own, (0..400).collect::<Vec<_>>(), "{errors}");
+    }
+    assert_eq!(code, Some(3), "{errors}");
+}
+
+#[test]
+fn a_signal_that_comes_while_the_daemon_is_away_cancels_the_job_when_it_is_back() {
+    let test = "a_signal_that_comes_while_the_daemon_is_away_cancels_the_job_when_it_is_back";
+    if skip_without_root(test) {
+        return;
+    }
+    let cluster = Cluster::up("signalled", 2);
+    let mark = crate::support::unique("attended");
+    let words =
+        ["run", "--resident", "-n", "2", "--export", &format!("TASUKI_TEST_JOB={mark}"), "sleep", "1000"];
+    let command = Lasting::start(&cluster.lab, "n2", &words);
+    eventually("both ranks", || processes(&mark).len() == 2);
+    kill_daemons(&cluster, &["n2"]);
+    eventually("that it is noticed", || command.errors().contains("its output follows"));
+    kill(Pid::from_raw(command.child.0.id() as i32), Signal::SIGINT).expect("it runs");
+    eventually("its words", || command.errors().contains("is cancelled when the daemons are back"));
+    cluster.restart("n2");
+    let (code, _, errors) = command.end();
+    assert_eq!(code, Some(130), "{errors}");
+    assert!(errors.contains("cancelled: cancelled by root"), "{errors}");
+    assert_eq!(processes(&mark), [0; 0]);
+}
