@@ -14,7 +14,9 @@ static TOLD: AtomicU32 = AtomicU32::new(0);
 fn a_process_that_leaves_alone_is_missed() {
     let at = own_address();
     std::thread::scope(|scope| {
+        let (passed, all_passed) = std::sync::mpsc::channel();
         let stay = |rank| {
+            let passed = passed.clone();
             scope.spawn(move || {
                 let on_loss = |reason: &str| {
                     assert!(reason.starts_with("rank 2 on host 127.0.0.1 is gone: "), "{reason}");
@@ -23,6 +25,7 @@ fn a_process_that_leaves_alone_is_missed() {
                 let options = Options { on_loss, ..options() };
                 let shared = Shared::open(&meeting(rank, 3, at), &options, &endpoint()).expect("opens");
                 shared.barrier().expect("passes");
+                passed.send(()).expect("it is waited for");
                 let lost = if rank == 0 { shared.barrier() } else { shared.lock(2) };
                 let lost = lost.expect_err("the memory is lost").to_string();
                 assert!(lost.starts_with("shared memory is lost: rank 2 "), "{lost}");
@@ -34,6 +37,9 @@ fn a_process_that_leaves_alone_is_missed() {
         word(&shared, 0).store(1, SeqCst);
         shared.lock(2).expect("locked");
         shared.barrier().expect("passes");
+        // One that has not passed yet may hear of the end first, which is a loss as well.
+        drop(passed);
+        all_passed.iter().take(2).for_each(drop);
         drop(shared);
         others.into_iter().for_each(|other| other.join().expect("no panic"));
     });
