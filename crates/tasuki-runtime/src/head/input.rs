@@ -116,14 +116,15 @@ impl Inputs {
 impl Input {
     /// The place behind all that was sent.
     fn end(&self) -> u64 {
-        self.taken + self.kept.len() as u64
+        // A host of this cluster might say anything.
+        self.taken.saturating_add(self.kept.len() as u64)
     }
 
     fn next(&mut self, job: JobId, is_over: bool) -> Option<Next> {
         let Piece { client, at, bytes } = self.waiting.take()?;
         let answer = |reply, order| Some(Next { client, reply, order });
         if self.is_closed || is_over {
-            return answer(Reply::Input { taken: at + bytes.len() as u64 }, None);
+            return answer(Reply::Input { taken: at.saturating_add(bytes.len() as u64) }, None);
         }
         let known = self.end().checked_sub(at);
         let Some(known) = known.filter(|_| self.is_known) else {
