@@ -29,12 +29,12 @@ pub fn take_detours(changes: &mut Vec<Change>, cluster: Option<u32>) -> Option<S
     if !leads_around(&note) || cluster.is_some_and(|cluster| cluster != note.cluster) {
         return None;
     }
-    let is_others = |change: &Change| {
-        let is_route = !note.detours.is_empty() && matches!(change.key, Key::Route { .. });
-        !change.may_be_of_watch() || !(is_route || note.relays)
+    let is_its = |change: &Change| match change.key {
+        Key::Route { .. } => change.may_be_of_watch() && !note.detours.is_empty(),
+        _ => change.may_be_of_watch() && note.relays,
     };
     let before = changes.len();
-    changes.retain(is_others);
+    changes.retain(|change| !is_its(change));
     let taken = before - changes.len();
     (taken > 0).then(|| {
         let dead = note.dead.join(", ");

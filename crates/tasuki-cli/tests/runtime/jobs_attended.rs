@@ -72,11 +72,6 @@ fn lines(numbers: std::ops::Range<u32>) -> Vec<u8> {
     numbers.map(|number| format!("line {number}\n")).collect::<String>().into_bytes()
 }
 
-/// Kills the daemons of these hosts.
-fn kill_daemons(cluster: &Cluster, hosts: &[&str]) {
-    hosts.iter().for_each(|host| drop(cluster.lab.run(host, &["kill", "-9", &cluster.daemon(host)])));
-}
-
 #[test]
 fn a_command_with_input_outlives_the_daemon_of_any_host() {
     let test = "a_command_with_input_outlives_the_daemon_of_any_host";
@@ -105,7 +100,7 @@ fn a_command_with_input_outlives_the_daemon_of_any_host() {
         input.write_all(&lines(0..10_000)).expect("it reads");
         let first = lines(0..5000);
         eventually("the first lines", || command.said().starts_with(&first));
-        kill_daemons(&cluster, victims);
+        victims.iter().for_each(|host| cluster.kill_daemon(host));
         let writer = thread::spawn(move || {
             input.write_all(&lines(10_000..40_000)).expect("it reads");
             input
@@ -138,7 +133,7 @@ fn attach_goes_on_when_daemons_begin_anew() {
     for victims in [&["n2"][..], &["n1"], &["n1", "n2"]] {
         let known = command.said().len();
         eventually("more lines", || command.said().len() > known);
-        kill_daemons(&cluster, victims);
+        victims.iter().for_each(|host| cluster.kill_daemon(host));
         victims.iter().for_each(|host| cluster.restart(host));
     }
     let (code, said, errors) = command.end();
@@ -162,7 +157,7 @@ fn a_signal_that_comes_while_the_daemon_is_away_cancels_the_job_when_it_is_back(
         ["run", "--resident", "-n", "2", "--export", &format!("TASUKI_TEST_JOB={mark}"), "sleep", "1000"];
     let command = Lasting::start(&cluster.lab, "n2", &words);
     eventually("both ranks", || processes(&mark).len() == 2);
-    kill_daemons(&cluster, &["n2"]);
+    cluster.kill_daemon("n2");
     eventually("that it is noticed", || command.errors().contains("its output follows"));
     kill(Pid::from_raw(command.child.0.id() as i32), Signal::SIGINT).expect("it runs");
     eventually("its words", || command.errors().contains("is cancelled when the daemons are back"));

@@ -57,8 +57,7 @@ fn arrays_and_jobs_after_others_outlive_the_queues_daemon() {
     assert_eq!(cluster.job(&after)["reason"], format!("waits for the end of job {array}"));
     assert_eq!(cluster.job(&array)["terms"]["name"], "sweep");
 
-    let pid = cluster.daemon("n1");
-    cluster.lab.run("n1", &["kill", "-9", &pid]);
+    cluster.kill_daemon("n1");
     cluster.restart("n1");
     // The job that runs goes on, and the array waits for it as before.
     eventually("both hosts", || cluster.output("hosts", &[]).status.success());

@@ -32,8 +32,7 @@ fn a_job_of_a_killed_daemon_can_be_cancelled_and_holds_up_no_other() {
     let cluster = Cluster::up("jobs-daemon", 2);
     let (job, mark) = cluster.script(2, "sleep 1000");
     eventually("both ranks", || processes(&mark).len() >= 2);
-    let pid = cluster.daemon("n2");
-    cluster.lab.run("n2", &["kill", "-9", &pid]);
+    cluster.kill_daemon("n2");
     eventually("its reason", || cluster.job(&job)["reason"] == "goes on; the tasukid of n2 is awaited");
     assert_eq!(cluster.job(&job)["state"], "running");
     assert!(processes(&mark).len() >= 2);
@@ -66,8 +65,7 @@ fn the_queue_goes_on_where_it_was() {
     let (runs, mark) = cluster.script(1, "sleep 1000");
     let (waits, _) = cluster.script(2, "echo new");
     eventually("the rank", || !processes(&mark).is_empty());
-    let pid = cluster.daemon("n1");
-    cluster.lab.run("n1", &["kill", "-9", &pid]);
+    cluster.kill_daemon("n1");
     // On the other host commands say which host is missing, and do not wait.
     let asked = cluster.lab.exec("n2", &[tasuki_lab_program(), "jobs"]).output().expect("runs");
     assert!(

@@ -34,12 +34,6 @@ fn assert_whole(cluster: &Cluster, job: &str, ranks: u32) {
     assert_eq!(said.lines().count(), LINES * ranks as usize);
 }
 
-/// Kills the daemon of a host.
-fn kill(cluster: &Cluster, host: &str) {
-    let pid = cluster.daemon(host);
-    cluster.lab.run(host, &["kill", "-9", &pid]);
-}
-
 /// Demands that shepherds, sockets, cgroups and shared memory of jobs are gone from all hosts.
 fn assert_clean(cluster: &Cluster, hosts: u32) {
     // The brackets keep the pattern from matching the shell that looks.
@@ -66,7 +60,7 @@ fn a_job_outlives_the_daemon_of_any_of_its_hosts() {
     for victims in [&["n2"][..], &["n1"], &["n1", "n2"]] {
         let job = counter(&cluster, 2);
         eventually("both ranks", || processes(&job.mark).len() >= 2);
-        victims.iter().for_each(|host| kill(&cluster, host));
+        victims.iter().for_each(|host| cluster.kill_daemon(host));
         if victims == ["n2"] {
             eventually("its reason", || {
                 cluster.job(&job.number)["reason"] == "goes on; the tasukid of n2 is awaited"
@@ -83,7 +77,7 @@ fn a_job_outlives_the_daemon_of_any_of_its_hosts() {
     let (job, mark) =
         cluster.script(2, "[ $RANK = 0 ] || { until [ -e /run/gate ]; do sleep 0.01; done; exit 9; }");
     eventually("the second rank", || !processes(&mark).is_empty());
-    ["n1", "n2"].iter().for_each(|host| kill(&cluster, host));
+    ["n1", "n2"].iter().for_each(|host| cluster.kill_daemon(host));
     cluster.lab.sh("n2", "touch /run/gate");
     eventually("its end", || processes(&mark).is_empty());
     ["n2", "n1"].iter().for_each(|host| cluster.restart(host));
@@ -136,7 +130,7 @@ fn a_job_of_an_mpi_outlives_daemons_whatever_it_is_about() {
             eventually("a process", || !processes(&job.mark).is_empty());
             std::thread::sleep(std::time::Duration::from_millis(random.below(400)));
             if cluster.job(&job.number)["state"] == "running" {
-                kill(&cluster, victim);
+                cluster.kill_daemon(victim);
                 cluster.restart(victim);
             }
             eventually("its end", || cluster.job(&job.number)["ended"].is_u64());
@@ -173,7 +167,7 @@ fn whatever_is_killed_jobs_go_on_or_end_with_a_reason() {
         let what = random.below(4);
         match what {
             0 | 1 => {
-                kill(&cluster, &host);
+                cluster.kill_daemon(&host);
                 std::thread::sleep(std::time::Duration::from_millis(random.below(700)));
                 cluster.restart(&host);
             }
@@ -273,7 +267,7 @@ fn undo_ends_jobs_that_wait_for_a_daemon() {
     let mut submit = cluster.command("submit", &["-n", "2", "sh", "-c", "setsid sleep 1000 & sleep 1000"]);
     ok(submit.env(JOB_MARK, &mark));
     eventually("all processes", || processes(&mark).len() >= 4);
-    kill(&cluster, "n2");
+    cluster.kill_daemon("n2");
     assert!(processes(&mark).len() >= 4);
     ok(crate::support::tasuki().args(["undo", "--lab", &cluster.lab.name]));
     assert_eq!(processes(&mark), [0; 0]);

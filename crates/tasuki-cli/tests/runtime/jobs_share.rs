@@ -77,8 +77,7 @@ fn jobs_take_turns_and_an_urgent_one_has_precedence() {
     assert_eq!(processes(&mark_1), [0; 0]);
     let (third, mark_3) = counter(&cluster, 2, "d", &["--share"]);
     eventually("job 3", || processes(&mark_3).len() >= 2);
-    let daemon = cluster.daemon("n2");
-    cluster.lab.sh("n2", &format!("kill -KILL {daemon}"));
+    cluster.kill_daemon("n2");
     let turns = || ["b", "d"].map(|name| moves(&cluster, "n2", [name])) == [[true], [false]];
     eventually("a turn", turns);
     eventually("the other turn", || !turns());
@@ -125,8 +124,7 @@ fn jobs_that_stand_still_end_all_the_same() {
     cluster.until(&second.0, "failed");
     eventually("nothing of job 2", || processes(&second.1).is_empty());
     // The daemon that keeps the queue is killed.
-    let daemon = cluster.daemon("n1");
-    cluster.lab.sh("n1", &format!("kill -KILL {daemon}"));
+    cluster.kill_daemon("n1");
     cluster.restart("n1");
     // Jobs stand still as before, and end when they are told to.
     eventually("both hosts", || cluster.output("hosts", &[]).status.success());

@@ -113,6 +113,11 @@ impl Cluster {
         notes[0]["pid"].to_string()
     }
 
+    /// Kills the daemon of a host.
+    pub fn kill_daemon(&self, host: &str) {
+        self.lab.run(host, &["kill", "-9", &self.daemon(host)]);
+    }
+
     /// Starts the daemon of a host again.
     pub fn restart(&self, host: &str) {
         self.lab.run(host, &[tasuki_lab_program(), "daemon", "--start"]);
