@@ -90,6 +90,11 @@ fn run(mpi: Mpi, kernel: Kernel, ranks: u32, options: &Options) -> Option<Output
     }
 }
 
+/// How a run ended, and all that it printed.
+fn about(output: &Output) -> String {
+    format!("{}\n{}{}", output.reason(), output.stdout, output.stderr)
+}
+
 /// Exit code of mpirun after a rank has died of SIGSEGV.
 const SEGV: i32 = 128 + 11;
 
@@ -105,8 +110,7 @@ fn verified(mpi: Mpi, kernel: Kernel, ranks: u32, options: &Options) -> Option<O
         eprintln!("{kernel} {class} on {ranks}: died after its result was printed; again");
         output = run(mpi, kernel, ranks, options)?;
     }
-    let about =
-        format!("{kernel} {class} on {ranks}: {}\n{}{}", output.reason(), output.stdout, output.stderr);
+    let about = format!("{kernel} {class} on {ranks}: {}", about(&output));
     assert!(output.is_success(), "{about}");
     let outcome = parse(&output.stdout).unwrap_or_else(|error| panic!("{error}: {about}"));
     assert_eq!((outcome.kernel, outcome.class, outcome.ranks), (kernel, class, ranks), "{about}");
@@ -146,7 +150,7 @@ fn one_damaged_message_makes_every_kernel_fail() {
         let options = Options { damage, ..Options::new(kernel.classes()[0]) };
         let Some(output) = run(Mpi::System, kernel, 4, &options) else { return };
         let outcome =
-            parse(&output.stdout).unwrap_or_else(|error| panic!("{kernel}: {error}: {}", output.stderr));
+            parse(&output.stdout).unwrap_or_else(|error| panic!("{kernel}: {error}: {}", about(&output)));
         assert!(!outcome.verified && !output.is_success(), "{kernel}: {}", output.stdout);
     }
 }

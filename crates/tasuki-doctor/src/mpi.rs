@@ -68,8 +68,11 @@ fn one(finder: &Finder, mpi: &Mpi, provider: Option<&Provider>) -> Finding {
             };
             let prefix = mpi.prefix().display();
             let mended = match mpi.mended_by(provider) {
-                Some(_) => "; its MPI_Mrecv, which loses data over libfabric, is put right (LD_PRELOAD)",
-                None if mpi.loses_matched_messages() => return loses(&about, provider),
+                Some(_) => {
+                    "; its MPI_Mrecv, which loses data over libfabric, and its sends from several threads, \
+                     which may crash, are put right (LD_PRELOAD)"
+                }
+                None if mpi.needs_repairs() => return loses(&about, provider),
                 None => "",
             };
             Finding::well(&about, format!("{libfabric} loads the provider ({prefix}){mended}"))
@@ -93,13 +96,14 @@ fn one(finder: &Finder, mpi: &Mpi, provider: Option<&Provider>) -> Finding {
 }
 
 fn loses(about: &str, provider: &Provider) -> Finding {
-    let what = "its MPI_Mrecv and MPI_Imrecv lose what they receive into types with gaps, over any \
-                libfabric, and the library that puts them right is not beside the provider";
+    let what = "over any libfabric, its MPI_Mrecv and MPI_Imrecv lose what they receive into types with \
+                gaps, and programs that send from several threads may crash; the library that puts this \
+                right is not beside the provider";
     Finding::broken(
         about,
         what,
         format!(
-            "{}; {}/libfabric/libtasuki-mrecv.so is missing; or --transport tcp",
+            "{}; {}/libfabric/libtasuki-openmpi.so is missing; or --transport tcp",
             Origin::own().restore(),
             provider.folder.display()
         ),

@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 const PARTS: [[&str; 2]; 6] = [
     ["libtasuki-fi.so", "lib/tasuki/libtasuki-fi.so"],
     ["libfabric/libfabric.so.1", "lib/tasuki/libfabric/libfabric.so.1"],
-    ["libfabric/libtasuki-mrecv.so", "lib/tasuki/libfabric/libtasuki-mrecv.so"],
+    ["libfabric/libtasuki-openmpi.so", "lib/tasuki/libfabric/libtasuki-openmpi.so"],
     ["nccl/libnccl-net-tasuki.so", "lib/tasuki/nccl/libnccl-net-tasuki.so"],
     // RCCL asks for the same by a name of its own.
     ["nccl/libnccl-net-tasuki.so", "lib/tasuki/nccl/librccl-net-tasuki.so"],

@@ -32,7 +32,6 @@ mod libfabric_probe;
 mod loader;
 mod management;
 mod mpi;
-mod mrecv;
 mod nccl;
 mod openmp;
 mod openmpi4;
@@ -44,6 +43,7 @@ mod program;
 mod provider;
 mod python;
 mod query;
+mod repairs;
 mod setting;
 
 pub use detect::{DetectError, Detected, Detector};

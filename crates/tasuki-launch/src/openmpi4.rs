@@ -5,7 +5,7 @@ use crate::{
     Environment, Facts, Job, LaunchCommand, Mpi, Provider, Setting, Transport, front,
     job::Argv,
     libfabric::forgets_answers,
-    mrecv,
+    repairs,
     setting::{self, Binding, Scope},
 };
 
@@ -21,7 +21,7 @@ pub fn settings(mpi: &Mpi, transport: &Transport, facts: &Facts) -> Vec<Setting>
         Transport::Tasuki(provider) => {
             all.extend(libfabric(provider, facts, "vader"));
             all.extend(front::setting(mpi, provider));
-            all.extend(mrecv::setting(mpi, provider));
+            all.extend(repairs::setting(mpi, provider));
             all.extend(answers(mpi));
         }
     }

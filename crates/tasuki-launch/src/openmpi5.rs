@@ -1,7 +1,7 @@
 //! Open MPI 5: `mpirun` is a front end of PRRTE's `prterun`, which has parameters of its own.
 //! Sources: Open MPI 5.0's documentation ("Launching MPI applications"), `prte_info --all`.
 
-use crate::{Facts, Job, LaunchCommand, Mpi, Setting, Transport, mrecv, openmpi4, setting::Scope};
+use crate::{Facts, Job, LaunchCommand, Mpi, Setting, Transport, openmpi4, repairs, setting::Scope};
 
 /// The settings of a job, each with its scope and reason.
 pub fn settings(mpi: &Mpi, transport: &Transport, facts: &Facts) -> Vec<Setting> {
@@ -11,7 +11,7 @@ pub fn settings(mpi: &Mpi, transport: &Transport, facts: &Facts) -> Vec<Setting>
         Transport::Tcp => all.extend(openmpi4::tcp(facts, "sm")),
         Transport::Tasuki(provider) => {
             all.extend(openmpi4::libfabric(provider, facts, "sm"));
-            all.extend(mrecv::setting(mpi, provider));
+            all.extend(repairs::setting(mpi, provider));
         }
         // `Job::command` refuses this transport.
         Transport::Shm => {}

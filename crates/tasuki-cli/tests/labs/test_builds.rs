@@ -21,7 +21,7 @@ fn everything_that_is_installed_is_there() {
         "tasuki",
         "tasuki-provider/libtasuki-fi.so",
         "tasuki-provider/libfabric/libfabric.so.1",
-        "tasuki-provider/libfabric/libtasuki-mrecv.so",
+        "tasuki-provider/libfabric/libtasuki-openmpi.so",
         "tasuki-provider/nccl/libnccl-net-tasuki.so",
         "tasuki-provider/omp/libtasuki-omp.so",
         "libtasuki.a",
@@ -49,7 +49,7 @@ fn a_command_that_was_built_for_tests_is_not_installed() {
     for file in ["tasuki-provider/libtasuki-fi.so", "libtasuki.a"] {
         fs::write(built.join(file), "").expect("writes");
     }
-    for file in ["libfabric.so.1", "libtasuki-mrecv.so"] {
+    for file in ["libfabric.so.1", "libtasuki-openmpi.so"] {
         fs::write(built.join("tasuki-provider/libfabric").join(file), "").expect("writes");
     }
     for file in ["nccl/libnccl-net-tasuki.so", "omp/libtasuki-omp.so"] {

@@ -15,6 +15,7 @@ mod matched;
 mod plan_for;
 mod raw_lane;
 mod refusals;
+mod sends;
 mod slurm;
 mod streams;
 mod suites;

@@ -34,6 +34,32 @@ static void exchange(int thread, MPI_Comm comm, uint64_t round, int wildcard, ch
     }
 }
 
+/* A persistent send of every second byte, which takes long to be packed, started again as soon as it has been
+ * waited for. */
+static void persistent(int thread, MPI_Comm comm, uint64_t round, char *out, char *in) {
+    enum { STARTS = 3, BYTES = 50000 };
+    int to = (proof_rank + 1) % proof_ranks, from = (proof_rank + proof_ranks - 1) % proof_ranks;
+    MPI_Datatype sparse;
+    MPI_Request request;
+    MPI_Status status;
+    MPI_Type_vector(BYTES, 1, 2, MPI_BYTE, &sparse);
+    MPI_Type_commit(&sparse);
+    MPI_Send_init(out, 1, sparse, to, thread, comm, &request);
+    for (uint64_t start = 0; start < STARTS; start++) {
+        uint64_t number = (round * STARTS + start) * 64 + (uint64_t)thread;
+        proof_fill(in, BYTES, proof_key(proof_rank, to, number));
+        for (int i = 0; i < BYTES; i++)
+            out[2 * i] = in[i];
+        MPI_Start(&request);
+        MPI_Recv(in, BYTES, MPI_BYTE, from, thread, comm, &status);
+        proof_status(&status, from, thread, BYTES, "threads, persistent");
+        proof_check(in, BYTES, proof_key(from, proof_rank, number), "threads, persistent");
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    MPI_Request_free(&request);
+    MPI_Type_free(&sparse);
+}
+
 /* Whichever thread finds a message takes it: what it probed must be what it receives. */
 static void pooled(uint64_t round, int thread, char *out, char *in) {
     int to = (proof_rank + 1) % proof_ranks, count;
@@ -63,6 +89,7 @@ static void *work(void *argument) {
         exchange(thread, shared, (uint64_t)round * 2 + 1, 0, out, in);
         /* With more ranks a wildcard could take a message of the next round: they are not in step. */
         exchange(thread, own[thread], (uint64_t)round * 2, proof_ranks == 2, out, in);
+        persistent(thread, shared, (uint64_t)round, out, in);
         pooled((uint64_t)round, thread, out, in);
         MPI_Allreduce(&mine, &sum, 1, MPI_LONG, MPI_SUM, own[thread]);
         for (int rank = 0; rank < proof_ranks; rank++)
