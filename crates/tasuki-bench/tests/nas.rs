@@ -11,7 +11,7 @@ use tasuki_bench::nas::{BuildError, Class, Damage, Kernel, Options, Outcome, bui
 use tasuki_process::{Output, run_limited};
 
 /// Limit of the time of a run.
-const LIMIT: Duration = Duration::from_secs(600);
+const LIMIT: Duration = Duration::from_secs(3600);
 
 /// An MPI to build with and to start with.
 #[derive(Clone, Copy, PartialEq)]

@@ -1,5 +1,5 @@
-/* MPI_Mrecv and MPI_Imrecv of Open MPI 4 and 5, put right: a part of `libtasuki-openmpi.so`, which `tasuki run`
- * and `tasuki env` preload (docs/adr/0016-mrecv-put-right-from-above.md).
+/* MPI_Mrecv and MPI_Imrecv of Open MPI 4 and 5, put right: a part of `libtasuki-openmpi.so`, which `tasuki
+ * run` and `tasuki env` preload (docs/adr/0016-mrecv-put-right-from-above.md).
  *
  * If the type has gaps, Open MPI's component for libfabric (`mtl/ofi`) receives a matched message into a
  * buffer of its own, and then forgets to unpack it: the call returns MPI_SUCCESS, and the program's memory is

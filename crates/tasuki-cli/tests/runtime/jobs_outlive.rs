@@ -95,8 +95,10 @@ fn a_job_that_ended_while_a_daemon_stood_still_is_told_whole() {
     }
     let cluster = Cluster::up("outlive-still", 2);
     let wait = "until [ -e /run/gate ]; do sleep 0.01; done";
-    let script = format!("{wait}; i=0; while [ $i -lt 150 ]; do echo $RANK $i; i=$((i+1)); sleep 0.01; done");
-    for host in ["n2", "n1"] {
+    let lines = r#"$| = 1; for (0 .. 149) { print "$ENV{RANK} $_\n"; select(undef, undef, undef, 0.004) }"#;
+    let script = format!("{wait}; exec perl -e '{lines}'");
+    let mut hosts = vec!["n1", "n2"];
+    while let Some(host) = hosts.pop() {
         ["n1", "n2"].iter().for_each(|host| drop(cluster.lab.sh(host, "rm -f /run/gate")));
         let (job, mark) = cluster.script(2, &script);
         eventually("both ranks", || processes(&mark).len() >= 2);
@@ -105,7 +107,14 @@ fn a_job_that_ended_while_a_daemon_stood_still_is_told_whole() {
         ["n1", "n2"].iter().for_each(|host| drop(cluster.lab.sh(host, "touch /run/gate")));
         eventually("the ranks' end", || processes(&mark).is_empty());
         cluster.lab.run(host, &["kill", "-CONT", &daemon]);
-        cluster.until(&job, "done");
+        eventually("its end", || cluster.job(&job)["ended"].is_u64());
+        let over = cluster.job(&job);
+        if over["reason"].as_str().is_some_and(|why| why.contains("no answer for")) {
+            eprintln!("{host} stood still for longer than a host may be silent: again");
+            hosts.push(host);
+            continue;
+        }
+        assert_eq!(over["state"], "done", "{over}");
         assert_eq!(ok(&mut cluster.command("attach", &[&job])).lines().count(), 300);
     }
     assert_clean(&cluster, 2);

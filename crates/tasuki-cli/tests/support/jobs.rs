@@ -101,7 +101,12 @@ impl Cluster {
 
     /// Waits for a job's state.
     pub fn until(&self, number: &str, state: &str) -> serde_json::Value {
-        eventually(&format!("job {number} {state}"), || self.job(number)["state"] == state);
+        eventually(&format!("job {number} {state}"), || {
+            let job = self.job(number);
+            let is_so = job["state"] == state;
+            assert!(is_so || job["ended"].is_null(), "job {number} is not {state}, and over: {job}");
+            is_so
+        });
         self.job(number)
     }
 
