@@ -54,7 +54,7 @@ provider: setup
 
 # Puts the provider beside the `tasuki` of a folder. libfabric loads files that end in -fi.so, and cargo names
 # none so. Beside it the libfabric that stands before a distribution's, NCCL's plug-in with its two names,
-# and the library for OpenMP.
+# PyTorch's backend, and the library for OpenMP.
 define BESIDE
 	@mkdir -p $(1)/tasuki-provider
 	@ln -sfn ../../provider/libtasuki_fi.so $(1)/tasuki-provider/libtasuki-fi.so
@@ -62,6 +62,9 @@ define BESIDE
 	@mkdir -p $(1)/tasuki-provider/nccl
 	@ln -sfn ../../libnccl_net_tasuki.so $(1)/tasuki-provider/nccl/libnccl-net-tasuki.so
 	@ln -sfn libnccl-net-tasuki.so $(1)/tasuki-provider/nccl/librccl-net-tasuki.so
+	@mkdir -p $(1)/tasuki-provider/torch
+	@ln -sfn ../../libtasuki_torch.so $(1)/tasuki-provider/torch/libtasuki-torch.so
+	@cp crates/tasuki-torch/python/tasuki_torch.py $(1)/tasuki-provider/torch/
 	@mkdir -p $(1)/tasuki-provider/omp
 	@ln -sfn ../../libtasuki_omp.so $(1)/tasuki-provider/omp/libtasuki-omp.so
 endef
@@ -73,6 +76,7 @@ test-build: setup provider
 	@# Beside the tests is where cargo leaves a library of which only tests need it.
 	@ln -sfn ../../deps/libnccl_net_tasuki.so target/release/tasuki-provider/nccl/libnccl-net-tasuki.so
 	@ln -sfn ../../deps/libtasuki_omp.so target/release/tasuki-provider/omp/libtasuki-omp.so
+	@ln -sfn ../../deps/libtasuki_torch.so target/release/tasuki-provider/torch/libtasuki-torch.so
 
 peers:
 	@scripts/setup --tests

@@ -73,7 +73,7 @@ pub use self::plan::{Best, PlanArgs};
 pub use self::rate::rate;
 pub use self::receivers::ReceiversArgs;
 pub use self::remote::RemoteArgs;
-pub use self::run::{EnvArgs, ProgramArgs, RunArgs};
+pub use self::run::{EnvArgs, Library, ProgramArgs, RunArgs};
 pub use self::simulate::{Rhinet2Args, SimulateArgs};
 pub use self::slurm::{SlurmCommand, SlurmConf, SlurmProlog};
 pub use self::stacks::StacksArgs;

@@ -155,6 +155,8 @@ impl ProgramArgs {
 pub enum Library {
     /// NCCL, or RCCL: collectives of GPUs
     Nccl,
+    /// PyTorch's backend "tasuki": collectives of tensors in host memory
+    Torch,
 }
 
 /// Options of `tasuki env`.
@@ -170,8 +172,8 @@ pub struct EnvArgs {
     /// The MPI: openmpi-4.1, openmpi-5.0, mpich-4.3, intel, or a prefix
     #[arg(long)]
     pub mpi: Option<String>,
-    /// The variables of another library: nccl, for NCCL and RCCL, as in PyTorch. They are the same on every
-    /// host
+    /// The variables of another library: nccl, for NCCL and RCCL, as in PyTorch; torch, for PyTorch's backend
+    /// "tasuki". They are the same on every host
     #[arg(long = "for", value_enum, conflicts_with_all = ["lab", "cluster", "transport"])]
     pub library: Option<Library>,
     /// For this lab; none: the only one that is up

@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
     process::ExitCode,
 };
-use tasuki_args::{EnvArgs, RunArgs, transport::choose};
+use tasuki_args::{EnvArgs, Library, RunArgs, transport::choose};
 use tasuki_cluster::Cluster;
 use tasuki_control::Sharing;
 use tasuki_cores::Cores;
@@ -25,7 +25,9 @@ use tasuki_job::{
     own_provider, run_name,
 };
 use tasuki_lab::Exit;
-use tasuki_launch::{Detected, Flavour, Mpi, NcclPlugin, Origin, Scope, Setting, environment};
+use tasuki_launch::{
+    Detected, Flavour, Mpi, NcclPlugin, Origin, Scope, Setting, environment, torch_settings,
+};
 use tasuki_load::RUN_ID;
 use tasuki_terminal::{Failure, print_json, print_json_line};
 
@@ -226,19 +228,23 @@ fn print_settings(settings: &[Setting], key: Option<KeyAdvice>, json: bool) -> R
 pub fn env(arguments: &EnvArgs) -> Result<ExitCode, Failure> {
     match &arguments.mpi {
         Some(mpi) => env_of_mpi(arguments, mpi),
-        None => env_of_nccl(arguments.json),
+        None => env_of_library(arguments.library, arguments.json),
     }
 }
 
-fn env_of_nccl(json: bool) -> Result<ExitCode, Failure> {
+fn env_of_library(library: Option<Library>, json: bool) -> Result<ExitCode, Failure> {
     let provider = own_provider()?;
     let remedy = Origin::of(&std::env::current_exe()?).restore();
-    let plugin = NcclPlugin::of(&provider)
-        .map_err(|file| Failure::new(format!("there is no {}: {remedy}", file.display())))?;
+    let (title, settings) = match library {
+        Some(Library::Torch) => ("PyTorch's backend tasuki", torch_settings(&provider)),
+        _ => ("NCCL and RCCL, over tasuki", NcclPlugin::of(&provider).map(|plugin| plugin.settings())),
+    };
+    let settings =
+        settings.map_err(|file| Failure::new(format!("there is no {}: {remedy}", file.display())))?;
     if !json {
-        println!("# NCCL and RCCL, over tasuki");
+        println!("# {title}");
     }
-    print_settings(&plugin.settings(), None, json)?;
+    print_settings(&settings, None, json)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -15,13 +15,15 @@ use tempfile::TempDir;
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Files of the provider's folder, and where hosts have them, below the prefix.
-const PARTS: [[&str; 2]; 6] = [
+const PARTS: [[&str; 2]; 8] = [
     ["libtasuki-fi.so", "lib/tasuki/libtasuki-fi.so"],
     ["libfabric/libfabric.so.1", "lib/tasuki/libfabric/libfabric.so.1"],
     ["libfabric/libtasuki-openmpi.so", "lib/tasuki/libfabric/libtasuki-openmpi.so"],
     ["nccl/libnccl-net-tasuki.so", "lib/tasuki/nccl/libnccl-net-tasuki.so"],
     // RCCL asks for the same by a name of its own.
     ["nccl/libnccl-net-tasuki.so", "lib/tasuki/nccl/librccl-net-tasuki.so"],
+    ["torch/libtasuki-torch.so", "lib/tasuki/torch/libtasuki-torch.so"],
+    ["torch/tasuki_torch.py", "lib/tasuki/torch/tasuki_torch.py"],
     ["omp/libtasuki-omp.so", "lib/tasuki/omp/libtasuki-omp.so"],
 ];
 

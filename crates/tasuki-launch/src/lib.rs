@@ -45,6 +45,7 @@ mod python;
 mod query;
 mod repairs;
 mod setting;
+mod torch;
 
 pub use detect::{DetectError, Detected, Detector};
 pub use env::environment;
@@ -63,6 +64,7 @@ pub use probe::probe_main;
 pub use program::find as find_program;
 pub use provider::{Provider, ProviderError};
 pub use setting::{Binding, Facts, Scope, Setting, Transport};
+pub use torch::torch_settings;
 
 use std::{ffi::OsString, time::Duration};
 

@@ -34,3 +34,4 @@ mod test_builds;
 mod top;
 mod topo_files;
 mod topologies;
+mod torch;

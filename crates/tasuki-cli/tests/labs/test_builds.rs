@@ -23,6 +23,7 @@ fn everything_that_is_installed_is_there() {
         "tasuki-provider/libfabric/libfabric.so.1",
         "tasuki-provider/libfabric/libtasuki-openmpi.so",
         "tasuki-provider/nccl/libnccl-net-tasuki.so",
+        "tasuki-provider/torch/libtasuki-torch.so",
         "tasuki-provider/omp/libtasuki-omp.so",
         "libtasuki.a",
     ] {
@@ -52,7 +53,7 @@ fn a_command_that_was_built_for_tests_is_not_installed() {
     for file in ["libfabric.so.1", "libtasuki-openmpi.so"] {
         fs::write(built.join("tasuki-provider/libfabric").join(file), "").expect("writes");
     }
-    for file in ["nccl/libnccl-net-tasuki.so", "omp/libtasuki-omp.so"] {
+    for file in ["nccl/libnccl-net-tasuki.so", "torch/libtasuki-torch.so", "omp/libtasuki-omp.so"] {
         let file = built.join("tasuki-provider").join(file);
         fs::create_dir(file.parent().expect("a folder")).expect("makes it");
         fs::write(file, "").expect("writes");

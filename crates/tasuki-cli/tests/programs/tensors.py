@@ -1,0 +1,87 @@
+"""tensors.py BACKEND: collective operations of tensors beside what they must give; prints `tensors ok`."""
+
+import sys
+
+import torch
+import torch.distributed as dist
+
+if sys.argv[1] == "tasuki":
+    import tasuki_torch  # noqa: F401, which makes the backend known
+
+dist.init_process_group(sys.argv[1])
+rank, size = dist.get_rank(), dist.get_world_size()
+
+
+def expect(what, found, wanted):
+    if not torch.equal(found, wanted):
+        sys.exit(f"rank {rank}: {what}: {found}, not {wanted}")
+
+
+def parts(count):
+    return [torch.full((count,), float(other)) for other in range(size)]
+
+
+for count in [1, 7, 1000, 100_003, 1_000_000]:
+    ramp = torch.arange(count)
+    found = ramp * (rank + 1)
+    dist.all_reduce(found)
+    expect("all_reduce", found, ramp * (size * (size + 1) // 2))
+
+    for kind in [torch.float16, torch.bfloat16, torch.float64, torch.uint8]:
+        found = torch.full((count,), rank, dtype=kind)
+        dist.all_reduce(found, op=dist.ReduceOp.MAX)
+        expect(f"the greatest {kind}", found, torch.full((count,), size - 1, dtype=kind))
+    found = torch.full((count,), rank == 0)
+    dist.all_reduce(found)
+    expect("whether any is true", found, torch.full((count,), True))
+
+    found = torch.full((count, 2), rank).t()
+    dist.broadcast(found, size - 1)
+    expect("broadcast of what is not contiguous", found, torch.full((2, count), size - 1))
+
+    found = [torch.empty(count) for _ in range(size)]
+    dist.all_gather(found, torch.full((count,), float(rank)))
+    expect("all_gather", torch.stack(found), torch.stack(parts(count)))
+
+    found = torch.full((count,), float(rank + 1))
+    dist.reduce(found, 0)
+    expect("reduce", found, torch.full((count,), size * (size + 1) / 2 if rank == 0 else rank + 1.0))
+
+    found = [torch.empty(count) for _ in range(size)] if rank == 0 else None
+    dist.gather(torch.full((count,), float(rank)), found, 0)
+    if rank == 0:
+        expect("gather", torch.stack(found), torch.stack(parts(count)))
+
+    found = torch.empty(count)
+    dist.scatter(found, parts(count) if rank == 0 else None, 0)
+    expect("scatter", found, torch.full((count,), float(rank)))
+
+    found = torch.empty(count)
+    dist.reduce_scatter(found, parts(count))
+    expect("reduce_scatter", found, torch.full((count,), float(rank * size)))
+
+    rows = torch.arange(size * count) + rank * size * count
+    found = torch.empty_like(rows)
+    dist.all_to_all_single(found, rows)
+    wanted = [torch.arange(rank * count, (rank + 1) * count) + other * size * count for other in range(size)]
+    expect("all_to_all_single", found, torch.cat(wanted))
+
+    found = torch.empty(count)
+    coming = dist.irecv(found, (rank - 1) % size, tag=3)
+    dist.send(torch.full((count,), float(rank)), (rank + 1) % size, tag=3)
+    coming.wait()
+    expect("recv", found, torch.full((count,), float((rank - 1) % size)))
+
+    under_way = [(dist.all_reduce(data, async_op=True), data) for data in parts(count)]
+    for number, (work, data) in reversed(list(enumerate(under_way))):
+        work.wait()
+        expect("several at once", data, torch.full((count,), float(number * size)))
+
+if size > 2:
+    pair = dist.new_group([0, 2])
+    if rank in (0, 2):
+        found = torch.tensor([float(rank + 1)])
+        dist.all_reduce(found, group=pair)
+        expect("all_reduce of two", found, torch.tensor([4.0]))
+dist.barrier()
+print("tensors ok")
