@@ -187,7 +187,7 @@ def _tell_futures(watched):
 
 def _abort(group):
     group = group()
-    if group is not None:
+    if group is not None and group._process == os.getpid():
         _native.tasuki_torch_abort(group._group)
 
 
@@ -199,7 +199,7 @@ class ProcessGroupTasuki(dist.ProcessGroup):
         self._rank, self._size = rank, size
         self._timeout = max(1, int(timeout.total_seconds() * 1000))
         self._under_way, self._watched, self._watcher = set(), queue.SimpleQueue(), None
-        self._lock = threading.Lock()
+        self._lock, self._process, self._looked_at = threading.Lock(), os.getpid(), 64
         self._group = _native.tasuki_torch_open(rank, size)
         if not self._group:
             _fail()
@@ -226,13 +226,18 @@ class ProcessGroupTasuki(dist.ProcessGroup):
         self._watched.put(work)
 
     def __del__(self):
-        if getattr(self, "_group", None):
+        # A process that was forked, as to load data, has a copy, and no threads that could close it.
+        if getattr(self, "_group", None) and self._process == os.getpid():
             self._watched.put(None)
             _native.tasuki_torch_close(self._group)
 
     def _begin(self, work):
         with self._lock:
             self._under_way.add(work)
+            held = tuple(self._under_way) if len(self._under_way) > self._looked_at else ()
+        # What nobody waits for, as sends may be, is let go of now and then.
+        if held:
+            self._looked_at = 64 + 2 * sum(not old.is_completed() for old in held)
         return work
 
     def _start(self, kind, source, target, *, root=0, op=None, after=None, result=None):

@@ -1,15 +1,32 @@
 //! PyTorch's backend `tasuki` in labs: collectives of tensors, and a model that is trained in parallel,
 //! beside Gloo.
 
-use crate::support::{TestLab, background, ok, skip_without_root, tasuki};
+use crate::support::{Background, TestLab, background, ok, skip_without_root, skipped, tasuki};
 use std::{
     io::Read,
     path::Path,
+    process::Command,
     sync::atomic::{AtomicU32, Ordering},
 };
 
-/// Runs a program of this test on each host of a lab, with a backend; what each prints.
-fn run(lab: &TestLab, program: &str, backend: &str, size: usize) -> Vec<String> {
+/// Debian's Python, for which its python3-torch is.
+const PYTHON: &str = "/usr/bin/python3";
+
+/// Whether a test cannot run here, which is then reported.
+fn skip(test: &str) -> bool {
+    if skip_without_root(test) {
+        return true;
+    }
+    let import = Command::new(PYTHON).args(["-c", "import torch"]).output();
+    let is_there = import.is_ok_and(|output| output.status.success());
+    if !is_there {
+        skipped(test, "PyTorch is not there: apt-get install python3-torch");
+    }
+    !is_there
+}
+
+/// Runs a program of this test on each host of a lab, with a backend; whether it succeeds and what it prints.
+fn outcomes(lab: &TestLab, program: &str, backend: &str, size: usize) -> Vec<(bool, String)> {
     static PORT: AtomicU32 = AtomicU32::new(29500);
     let port = PORT.fetch_add(1, Ordering::Relaxed);
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(program);
@@ -17,20 +34,24 @@ fn run(lab: &TestLab, program: &str, backend: &str, size: usize) -> Vec<String> 
     let start = |rank: usize| {
         let line = format!(
             "{environment}\nexport MASTER_ADDR=n1 MASTER_PORT={port} RANK={rank} WORLD_SIZE={size} \
-             OMP_NUM_THREADS=1\nexec /usr/bin/python3 {} {backend} 2>&1",
+             OMP_NUM_THREADS=1\nexec {PYTHON} {} {backend} 2>&1",
             file.display()
         );
         background(&mut lab.exec(&format!("n{}", rank + 1), &["sh", "-c", &line]))
     };
     let ranks: Vec<_> = (0..size).map(start).collect();
-    let end = |(rank, mut child): (usize, crate::support::Background)| {
+    let end = |mut child: Background| {
         let mut said = String::new();
         child.0.stdout.take().expect("a pipe").read_to_string(&mut said).expect("text");
-        let status = child.0.wait().expect("ends");
-        assert!(status.success(), "{backend}, rank {rank}: {status}\n{said}");
-        said
+        (child.0.wait().expect("ends").success(), said)
     };
-    ranks.into_iter().enumerate().map(end).collect()
+    ranks.into_iter().map(end).collect()
+}
+
+/// What each rank of a program prints that must succeed.
+fn run(lab: &TestLab, program: &str, backend: &str, size: usize) -> Vec<String> {
+    let outcomes = outcomes(lab, program, backend, size).into_iter();
+    outcomes.inspect(|(success, said)| assert!(success, "{backend}: {said}")).map(|(_, said)| said).collect()
 }
 
 /// The line of a rank's output that begins so, without the beginning.
@@ -41,7 +62,7 @@ fn line<'a>(said: &'a str, beginning: &str) -> &'a str {
 /// On three hosts in a line the outer two reach each other through the middle one.
 #[test]
 fn tensors_are_reduced_gathered_and_sent() {
-    if skip_without_root("tensors_are_reduced_gathered_and_sent") {
+    if skip("tensors_are_reduced_gathered_and_sent") {
         return;
     }
     let lab = TestLab::up("torch", &["--shape", "mesh:3x1"]);
@@ -54,7 +75,7 @@ fn tensors_are_reduced_gathered_and_sent() {
 /// bit.
 #[test]
 fn a_model_that_is_trained_in_parallel_has_the_weights_that_gloo_gives() {
-    if skip_without_root("a_model_that_is_trained_in_parallel_has_the_weights_that_gloo_gives") {
+    if skip("a_model_that_is_trained_in_parallel_has_the_weights_that_gloo_gives") {
         return;
     }
     let lab = TestLab::up("train", &["--shape", "full:2"]);
@@ -65,4 +86,25 @@ fn a_model_that_is_trained_in_parallel_has_the_weights_that_gloo_gives() {
         of[0].clone()
     };
     assert_eq!(weights("tasuki"), weights("gloo"));
+}
+
+#[test]
+fn a_killed_rank_is_named_to_all_others() {
+    if skip("a_killed_rank_is_named_to_all_others") {
+        return;
+    }
+    let lab = TestLab::up("bereft", &["--shape", "full:3"]);
+    let outcomes = outcomes(&lab, "bereft.py", "tasuki", 3);
+    assert!(!outcomes[2].0, "{outcomes:?}");
+    for (success, said) in &outcomes[..2] {
+        assert!(success, "{said}");
+        let told: Vec<_> = said.lines().filter_map(|line| line.strip_prefix("told tasuki: rank ")).collect();
+        // A rank may hear first of another that has given up because of the one that was killed.
+        assert_eq!(told.len(), 2, "{said}");
+        assert_eq!(told[0], told[1], "{said}");
+    }
+    let named = |(_, said): &(bool, String)| {
+        said.contains("told tasuki: rank 2 on host 10.77.0.3: the peer has failed")
+    };
+    assert!(outcomes.iter().any(named), "{outcomes:?}");
 }

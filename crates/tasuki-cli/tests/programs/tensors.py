@@ -77,6 +77,14 @@ for count in [1, 7, 1000, 100_003, 1_000_000]:
         work.wait()
         expect("several at once", data, torch.full((count,), float(number * size)))
 
+# Sends that nobody waits for.
+for number in range(300):
+    dist.isend(torch.tensor([number]), (rank + 1) % size)
+for number in range(300):
+    found = torch.empty(1, dtype=torch.int64)
+    dist.recv(found, (rank - 1) % size)
+    expect("recv of many", found, torch.tensor([number]))
+
 if size > 2:
     pair = dist.new_group([0, 2])
     if rank in (0, 2):
