@@ -24,6 +24,8 @@ _KINDS = ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "
           "all_to_all", "barrier"]
 _ELEMENTS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16,
              torch.float32, torch.float64]
+_OPS = [dist.ReduceOp.SUM, dist.ReduceOp.AVG, dist.ReduceOp.PRODUCT, dist.ReduceOp.MIN, dist.ReduceOp.MAX,
+        dist.ReduceOp.BAND, dist.ReduceOp.BOR, dist.ReduceOp.BXOR]
 _TEXT = 4096
 
 
@@ -68,12 +70,9 @@ def _checked(result):
 def _op_of(op, tensor):
     """The number of a reduction of a tensor's elements."""
     op = getattr(op, "op", op)
-    names = [(dist.ReduceOp.SUM, 0), (dist.ReduceOp.AVG, 1), (dist.ReduceOp.PRODUCT, 2),
-             (dist.ReduceOp.MIN, 3), (dist.ReduceOp.MAX, 4), (dist.ReduceOp.BAND, 5),
-             (dist.ReduceOp.BOR, 6), (dist.ReduceOp.BXOR, 7)]
-    number = next((number for known, number in names if known == op), None)
-    if number is None:
+    if op not in _OPS:
         raise ValueError(f"tasuki: {op} is no reduction that it knows")
+    number = _OPS.index(op)
     if tensor.dtype == torch.bool:
         # One is true and zero is false: a sum is true if any is, a product if all are.
         number = {0: 6, 2: 5, 3: 5, 4: 6}.get(number, number)
@@ -102,6 +101,22 @@ def _one(tensors):
     return tensor
 
 
+def _reduction(opts):
+    return opts.reduceOp if opts else dist.ReduceOp.SUM
+
+
+def _root(opts):
+    return opts.rootRank if opts else 0
+
+
+def _written(tensor):
+    """Contiguous memory for what is written to a tensor, and what brings it there afterwards."""
+    whole = tensor.contiguous()
+    if whole.data_ptr() == tensor.data_ptr():
+        return whole, None
+    return whole, lambda: tensor.copy_(whole)
+
+
 class _Work(c10d.Work):
     """An operation under way. It holds the tensors, so that their memory is there until its end."""
 
@@ -118,7 +133,7 @@ class _Work(c10d.Work):
         with self._lock:
             if self._over:
                 return
-            if error is None:
+            if error is None and self._after is not None:
                 self._after()
             self._over, self._error, self._tensors = True, error, None
             future = self._future
@@ -252,15 +267,13 @@ class ProcessGroupTasuki(dist.ProcessGroup):
         return self._begin(_Work(
             self, lambda: _checked(_native.tasuki_torch_wait(self._group, name)),
             lambda: _checked(_native.tasuki_torch_test(self._group, name)),
-            (source, target), after or (lambda: None), result))
+            (source, target), after, result))
 
     def _in_place(self, kind, tensors, **more):
         """An operation whose result takes the place of a tensor, which need not be contiguous."""
         tensor = _one(tensors)
-        whole = tensor.contiguous()
-        copied = whole.data_ptr() != tensor.data_ptr()
-        return self._start(kind, None, whole, after=lambda: tensor.copy_(whole) if copied else None,
-                           result=[tensor], **more)
+        whole, after = _written(tensor)
+        return self._start(kind, None, whole, after=after, result=[tensor], **more)
 
     # What PyTorch calls.
 
@@ -268,10 +281,10 @@ class ProcessGroupTasuki(dist.ProcessGroup):
         return "tasuki"
 
     def allreduce(self, tensors, opts=None):
-        return self._in_place("all_reduce", tensors, op=opts.reduceOp if opts else dist.ReduceOp.SUM)
+        return self._in_place("all_reduce", tensors, op=_reduction(opts))
 
     def allreduce_coalesced(self, tensors, opts=None):
-        op = opts.reduceOp if opts else dist.ReduceOp.SUM
+        op = _reduction(opts)
         if len({tensor.dtype for tensor in tensors}) != 1:
             raise ValueError("tasuki: tensors that are reduced together must have one type")
         whole = torch.cat([_one([tensor]).reshape(-1) for tensor in tensors])
@@ -284,15 +297,15 @@ class ProcessGroupTasuki(dist.ProcessGroup):
         return self._start("all_reduce", None, whole, op=op, after=spread, result=tensors)
 
     def broadcast(self, tensors, opts=None):
-        return self._in_place("broadcast", tensors, root=opts.rootRank if opts else 0)
+        return self._in_place("broadcast", tensors, root=_root(opts))
 
     def reduce(self, tensors, opts=None):
-        tensor, root = _one(tensors), opts.rootRank if opts else 0
-        op = opts.reduceOp if opts else dist.ReduceOp.SUM
+        tensor, root = _one(tensors), _root(opts)
         # The others' tensors stay as they are.
         whole = tensor.contiguous().clone()
         after = (lambda: tensor.copy_(whole)) if root == self._rank else None
-        return self._start("reduce", None, whole, root=root, op=op, after=after, result=[tensor])
+        return self._start("reduce", None, whole, root=root, op=_reduction(opts), after=after,
+                           result=[tensor])
 
     def allgather(self, outputs, inputs, opts=None):
         outputs, source = outputs[0], _one(inputs).contiguous()
@@ -301,10 +314,8 @@ class ProcessGroupTasuki(dist.ProcessGroup):
                            after=lambda: [out.copy_(part) for out, part in zip(outputs, whole)])
 
     def _allgather_base(self, output, source, opts=None):
-        source, whole = _one([source]).contiguous(), _one([output]).contiguous()
-        copied = whole.data_ptr() != output.data_ptr()
-        return self._start("all_gather", source, whole, result=[output],
-                           after=lambda: output.copy_(whole) if copied else None)
+        whole, after = _written(_one([output]))
+        return self._start("all_gather", _one([source]).contiguous(), whole, after=after, result=[output])
 
     def reduce_scatter(self, outputs, inputs, opts=None):
         output = _one(outputs)
@@ -315,13 +326,11 @@ class ProcessGroupTasuki(dist.ProcessGroup):
         return self._reduced_part(_one([output]), _one([source]).contiguous(), opts)
 
     def _reduced_part(self, output, source, opts):
-        op, whole = opts.reduceOp if opts else dist.ReduceOp.SUM, output.contiguous()
-        copied = whole.data_ptr() != output.data_ptr()
-        return self._start("reduce_scatter", source, whole, op=op, result=[output],
-                           after=lambda: output.copy_(whole) if copied else None)
+        whole, after = _written(output)
+        return self._start("reduce_scatter", source, whole, op=_reduction(opts), after=after, result=[output])
 
     def gather(self, outputs, inputs, opts=None):
-        source, root = _one(inputs).contiguous(), opts.rootRank if opts else 0
+        source, root = _one(inputs).contiguous(), _root(opts)
         if root != self._rank:
             return self._start("gather", source, None, root=root, result=[])
         whole = torch.empty((self._size, *source.shape), dtype=source.dtype)
@@ -329,28 +338,23 @@ class ProcessGroupTasuki(dist.ProcessGroup):
                            after=lambda: [out.copy_(part) for out, part in zip(outputs[0], whole)])
 
     def scatter(self, outputs, inputs, opts=None):
-        output, root = _one(outputs), opts.rootRank if opts else 0
-        whole = output.contiguous()
+        output, root = _one(outputs), _root(opts)
+        whole, after = _written(output)
         source = torch.stack([_one([part]) for part in inputs[0]]) if root == self._rank else None
-        copied = whole.data_ptr() != output.data_ptr()
-        return self._start("scatter", source, whole, root=root, result=[output],
-                           after=lambda: output.copy_(whole) if copied else None)
+        return self._start("scatter", source, whole, root=root, after=after, result=[output])
 
     def alltoall_base(self, output, source, output_splits, input_splits, opts=None):
         if len({*output_splits, *input_splits}) > 1:
             raise ValueError("tasuki: all_to_all carries parts of equal length")
-        source, whole = _one([source]).contiguous(), _one([output]).contiguous()
-        copied = whole.data_ptr() != output.data_ptr()
-        return self._start("all_to_all", source, whole, result=[output],
-                           after=lambda: output.copy_(whole) if copied else None)
+        whole, after = _written(_one([output]))
+        return self._start("all_to_all", _one([source]).contiguous(), whole, after=after, result=[output])
 
     def barrier(self, opts=None):
         return self._start("barrier", None, None, result=[])
 
     def _message(self, is_send, tensors, rank, tag):
         tensor = _one(tensors)
-        whole = tensor.contiguous()
-        copied = not is_send and whole.data_ptr() != tensor.data_ptr()
+        whole, after = _written(tensor)
         name = _checked(_native.tasuki_torch_message(self._group, is_send, rank, tag & 0xffffffff,
                                                      whole.data_ptr(), _bytes_of(whole)))
         found = []
@@ -363,10 +367,9 @@ class ProcessGroupTasuki(dist.ProcessGroup):
             seen = _checked(_native.tasuki_torch_look(self._group, name))
             found.append(seen - 1)
             return seen > 0
-        work = self._begin(_Work(self, wait, test, whole,
-                                 lambda: tensor.copy_(whole) if copied else None, [tensor]))
-        work.source_rank = lambda: found[-1]
-        work._source_rank = work.source_rank
+        after = None if is_send else after
+        work = self._begin(_Work(self, wait, test, whole, after, [tensor]))
+        work._source_rank = lambda: found[-1]
         return work
 
     def send(self, tensors, rank, tag=0):

@@ -196,7 +196,7 @@ pub unsafe extern "C" fn tasuki_torch_look(group: *const Group, name: u64) -> i6
     let look = || {
         net.turn()?;
         match net.take(name) {
-            State::Pending => Ok(0),
+            State::Pending(_) => Ok(0),
             State::Done(rank) => Ok(rank as i64 + 1),
             State::Failed(error) => Err(error),
         }

@@ -1,12 +1,12 @@
 //! A group: collective operations in order, one at a time.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::error::Error;
-use crate::net::{Deadline, Net};
+use crate::net::{Deadline, Net, guard};
 use crate::operation::Operation;
 use crate::turn::Turn;
 
@@ -46,10 +46,6 @@ struct Shared {
 pub struct Group {
     shared: Arc<Shared>,
     worker: Option<JoinHandle<()>>,
-}
-
-fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Group {
@@ -152,10 +148,9 @@ impl Shared {
         match result {
             Ok(()) => queue.done = queued.number,
             Err(error) => {
-                // Those behind it have not begun.
+                // Those behind it have not begun; its own exchange has closed the endpoint.
                 queue.waiting.clear();
                 queue.failed.get_or_insert(error);
-                self.net.give_up();
             }
         }
         drop(queue);

@@ -18,7 +18,7 @@ const SPIN: Duration = Duration::from_micros(300);
 /// Longest sleep before the time is looked at again.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long an operation may take in which nothing is heard of a rank.
+/// When an operation must be over.
 #[derive(Clone, Copy)]
 pub(crate) struct Deadline {
     pub at: Option<Instant>,
@@ -34,7 +34,8 @@ impl Deadline {
 /// What has become of an operation.
 #[derive(Clone, Debug)]
 pub(crate) enum State {
-    Pending,
+    /// It is under way; the bytes that a receive expects, all of which must come.
+    Pending(Option<u64>),
     /// It is over; the rank of the other side.
     Done(usize),
     Failed(Error),
@@ -53,11 +54,9 @@ pub(crate) struct Net {
 struct Operations {
     last: u64,
     states: HashMap<u64, State>,
-    /// Bytes that each receive that is under way expects, if all of them must come.
-    wanted: HashMap<u64, u64>,
 }
 
-fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -103,10 +102,7 @@ impl Net {
         let mut operations = guard(&self.operations);
         operations.last += 1;
         let name = operations.last;
-        operations.states.insert(name, State::Pending);
-        if let Some(wanted) = wanted {
-            operations.wanted.insert(name, wanted);
-        }
+        operations.states.insert(name, State::Pending(wanted));
         name
     }
 
@@ -167,16 +163,14 @@ impl Net {
     }
 
     fn forget(&self, name: u64) {
-        let mut operations = guard(&self.operations);
-        operations.states.remove(&name);
-        operations.wanted.remove(&name);
+        guard(&self.operations).states.remove(&name);
     }
 
     /// What has become of an operation, which is forgotten if it is over.
     pub fn take(&self, name: u64) -> State {
         let state = guard(&self.operations).states.get(&name).cloned();
         let state = state.unwrap_or(State::Failed(Error::Usage("there is no such operation")));
-        if !matches!(state, State::Pending) {
+        if !matches!(state, State::Pending(_)) {
             self.forget(name);
         }
         state
@@ -191,7 +185,7 @@ impl Net {
             match self.take(name) {
                 State::Done(rank) => return Ok(rank),
                 State::Failed(error) => return Err(error),
-                State::Pending => {}
+                State::Pending(_) => {}
             }
             if begin.elapsed() < SPIN {
                 continue;
@@ -219,11 +213,14 @@ impl Net {
         let (name, state) = match *completion {
             Completion::Send { context, peer, .. } => (context, State::Done(self.rank_of(peer))),
             Completion::Recv { context, total, source, .. } => {
-                let (rank, wanted) =
-                    (self.rank_of(source), guard(&self.operations).wanted.get(&context).copied());
-                let wrong = wanted.filter(|wanted| *wanted != total);
-                let error = |wanted| State::Failed(Error::Length { rank, sent: total, wanted });
-                (context, wrong.map_or(State::Done(rank), error))
+                let rank = self.rank_of(source);
+                let state = match guard(&self.operations).states.get(&context) {
+                    Some(&State::Pending(Some(wanted))) if wanted != total => {
+                        State::Failed(Error::Length { rank, sent: total, wanted })
+                    }
+                    _ => State::Done(rank),
+                };
+                (context, state)
             }
             Completion::Error { context, failure, peer, .. } => {
                 let known = peer.and_then(|peer| self.explain(failure, peer));
@@ -253,7 +250,7 @@ impl Net {
         let endpoint = self.endpoint.write().unwrap_or_else(PoisonError::into_inner).take();
         drop(endpoint);
         for state in guard(&self.operations).states.values_mut() {
-            if matches!(state, State::Pending) {
+            if matches!(state, State::Pending(_)) {
                 *state = State::Failed(Error::Closed);
             }
         }
