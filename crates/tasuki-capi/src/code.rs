@@ -81,7 +81,7 @@ impl From<PostError> for Error {
             PostError::UnknownClaim => Code::Claim,
             PostError::ClaimLost => Code::Lost,
             PostError::Closed => Code::Closed,
-            PostError::NullBuffer(_) => Code::Invalid,
+            PostError::NullBuffer(_) | PostError::Operands => Code::Invalid,
         };
         Error::new(code, error)
     }
@@ -110,7 +110,7 @@ impl From<UnregisterError> for Error {
 pub fn remote_status(result: Result<(), RemoteFailure>) -> i32 {
     match result {
         Ok(()) => 0,
-        Err(RemoteFailure::Refused) => Code::Refused as i32,
+        Err(RemoteFailure::Refused | RemoteFailure::Misaligned) => Code::Refused as i32,
         Err(RemoteFailure::Peer(failure)) => status(failure),
     }
 }

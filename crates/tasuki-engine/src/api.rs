@@ -225,6 +225,10 @@ pub enum PostError {
     /// A buffer is null and not empty.
     #[error("a buffer has {0} bytes at address 0")]
     NullBuffer(usize),
+    /// An atomic operation is not defined for its type, or the numbers of bytes do not fit together, or there
+    /// are none, or more than [`crate::ATOMIC_MAX`].
+    #[error("the operands of an atomic operation fit neither its type, nor its length, nor into a message")]
+    Operands,
     /// The endpoint is closing.
     #[error("the endpoint is closed")]
     Closed,

@@ -49,6 +49,11 @@ pub use options::{Framing, Lanes, OnFailure, Options, Rate, SenderCopies, Variab
 pub use peers::Names;
 pub use rendezvous::bulk::BulkCounters;
 pub use rendezvous::stream::StreamCounters;
-pub use rma::api::{RegisterError, RemoteArgs, RemoteDone, RemoteFailure, Rights, UnregisterError};
+pub use rma::api::{
+    AtomicArgs, RegisterError, RemoteArgs, RemoteDone, RemoteFailure, Rights, UnregisterError,
+};
+pub use rma::atomic::ATOMIC_MAX;
+pub use rma::operations::{AtomicOp, Datatype};
 pub use shm::dual_copy::DualCopyCounters;
 pub use shm::inline::Received;
+pub use wait::siblings::Siblings;

@@ -108,10 +108,10 @@ pub(crate) fn open(options: &Options) -> Result<Opened, OpenError> {
     let messages = Messages::new(message_config(options), options.pacer(), clock);
     let owners = (messages, shm, net, rendezvous);
     let liveness = Liveness::new(options.greeting);
-    let wait = WaitPolicy::new(processors.clone());
+    let wait = WaitPolicy::new(processors.clone(), options.siblings.clone());
     let mut engine = Engine::new(address, clock, owners, wait, (liveness, options.on_failure));
     if options.stats {
-        engine.open_page();
+        engine.open_page(options.one_sided);
     }
     Ok(Opened { engine, address, clock, coalesce_watch, processors, sleeper, raw_sockets })
 }

@@ -13,6 +13,7 @@ use tasuki_wire::JobKey;
 use crate::address::Address;
 use crate::net::rails::{RailTable, RailsError};
 use crate::net::static_rate::Receivers;
+use crate::wait::siblings::Siblings;
 
 pub use environment::VariableError;
 
@@ -105,8 +106,13 @@ pub struct Options {
     pub greeting: Duration,
     /// The endpoint keeps a statistics page, which `tasuki stats` reads.
     pub stats: bool,
+    /// The endpoint is for one-sided transfers alone: what it does is shown as a part of what the process
+    /// does.
+    pub one_sided: bool,
     /// On SIGUSR2 the endpoint prints its state to stderr.
     pub dump: bool,
+    /// The process's endpoints that one program polls in turn: clones of one.
+    pub siblings: Siblings,
     /// Called, from any thread, when a peer with which something was exchanged has died or broken the
     /// protocol, before operations with it fail. It must not call the endpoint.
     pub on_failure: Option<OnFailure>,
@@ -136,6 +142,8 @@ impl Default for Options {
             greeting: seconds(liveness::GREETING_S),
             stats: true,
             dump: false,
+            one_sided: false,
+            siblings: Siblings::default(),
             on_failure: None,
         }
     }

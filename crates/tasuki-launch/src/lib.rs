@@ -33,6 +33,7 @@ mod loader;
 mod management;
 mod mpi;
 mod nccl;
+mod one_sided;
 mod openmp;
 mod openmpi4;
 mod openmpi5;

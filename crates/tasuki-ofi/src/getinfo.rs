@@ -156,7 +156,7 @@ fn fill_tx(attr: &mut TxAttr, asked: &Asked) {
     attr.inject_size = INJECT_SIZE;
     attr.size = asked.tx_size;
     attr.iov_limit = IOV_LIMIT;
-    attr.rma_iov_limit = if asked.caps & FI_RMA != 0 { IOV_LIMIT } else { 0 };
+    attr.rma_iov_limit = if asked.caps & (FI_RMA | FI_ATOMIC) != 0 { IOV_LIMIT } else { 0 };
     // Packets carry no class but that of `TASUKI_PRIORITY`: whatever class a program wishes, the answer says
     // that it has none. (libfabric's own tests wish for some, and do without.)
     attr.tclass = FI_TC_UNSPEC;

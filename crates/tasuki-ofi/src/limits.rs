@@ -30,15 +30,15 @@ pub const PROTOCOL: u32 = FI_PROV_SPECIFIC | 0x7461;
 /// Capabilities that a program must ask for.
 pub const PRIMARY_CAPS: u64 = FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_DIRECTED_RECV | RMA_CAPS;
 /// Capabilities of one-sided access.
-pub const RMA_CAPS: u64 = FI_RMA | RMA_DIRECTIONS;
-/// What `FI_RMA` alone stands for.
+pub const RMA_CAPS: u64 = FI_RMA | FI_ATOMIC | RMA_DIRECTIONS;
+/// What `FI_RMA` or `FI_ATOMIC` alone stands for.
 pub const RMA_DIRECTIONS: u64 = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
 /// Capabilities that are there whether a program asks for them or not.
 pub const SECONDARY_CAPS: u64 = FI_MULTI_RECV | FI_SOURCE | FI_LOCAL_COMM | FI_REMOTE_COMM;
 /// All capabilities.
 pub const CAPS: u64 = PRIMARY_CAPS | SECONDARY_CAPS;
 /// Capabilities of a transmit context.
-pub const TX_CAPS: u64 = FI_MSG | FI_TAGGED | FI_SEND | FI_RMA | FI_READ | FI_WRITE;
+pub const TX_CAPS: u64 = FI_MSG | FI_TAGGED | FI_SEND | FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE;
 /// Capabilities of a receive context.
 pub const RX_CAPS: u64 = FI_MSG
     | FI_TAGGED
@@ -47,6 +47,7 @@ pub const RX_CAPS: u64 = FI_MSG
     | FI_MULTI_RECV
     | FI_SOURCE
     | FI_RMA
+    | FI_ATOMIC
     | FI_REMOTE_READ
     | FI_REMOTE_WRITE;
 /// Capabilities of a domain.

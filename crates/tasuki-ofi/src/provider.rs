@@ -5,6 +5,8 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use tasuki_engine::Siblings;
+
 use crate::abi::{FabricAttr, FidFabric, Info, Provider, Ptr};
 use crate::host::{Host, Level};
 use crate::limits::NAME;
@@ -14,6 +16,14 @@ use crate::{getinfo, guard, object};
 static HOST: OnceLock<Host> = OnceLock::new();
 /// What libfabric got from [`fi_prov_ini`], set once: its log knows this provider by the pointer.
 static PROVIDER: AtomicPtr<Provider> = AtomicPtr::new(ptr::null_mut());
+
+/// The endpoints of the process, however many fabrics it opens: there is one provider in it.
+static SIBLINGS: OnceLock<Siblings> = OnceLock::new();
+
+/// What all endpoints of the process tell each other.
+pub fn siblings() -> Siblings {
+    SIBLINGS.get_or_init(Siblings::default).clone()
+}
 
 /// Whether libfabric's log takes messages of this level.
 pub fn logs(level: Level) -> bool {

@@ -272,7 +272,34 @@ fn transfer_tables() -> Vec<Layout> {
             MsgRma,
             [msg_iov, desc, iov_count, addr, rma_iov, rma_iov_count, context, data]
         ),
-        layout!("struct fi_ops_atomic", OpsNone<13>, [size, calls = "write"]),
+        layout!(
+            "struct fi_ops_atomic",
+            OpsAtomic,
+            [
+                size,
+                write,
+                writev,
+                writemsg,
+                inject,
+                readwrite,
+                readwritev,
+                readwritemsg,
+                compwrite,
+                compwritev,
+                compwritemsg,
+                writevalid,
+                readwritevalid,
+                compwritevalid,
+            ]
+        ),
+        layout!("struct fi_ioc", Ioc, [addr, count]),
+        layout!("struct fi_rma_ioc", RmaIoc, [addr, count, key]),
+        layout!("struct fi_atomic_attr", AtomicAttr, [count, size]),
+        layout!(
+            "struct fi_msg_atomic",
+            MsgAtomic,
+            [msg_iov, desc, iov_count, addr, rma_iov, rma_iov_count, datatype, op, context, data]
+        ),
         layout!("struct fi_ops_collective", OpsNone<11>, [size, calls = "barrier"]),
     ]
 }
@@ -298,7 +325,8 @@ fn queue_tables() -> Vec<Layout> {
 fn constants() -> Vec<(&'static str, u64)> {
     constants![
         FI_MSG, FI_RMA, FI_TAGGED, FI_READ, FI_WRITE, FI_RECV, FI_SEND, FI_TRANSMIT, FI_REMOTE_READ,
-        FI_REMOTE_WRITE, FI_MULTI_RECV, FI_REMOTE_CQ_DATA, FI_MORE, FI_PEEK, FI_PRIORITY, FI_COMPLETION,
+        FI_REMOTE_WRITE, FI_ATOMIC, FI_FETCH_ATOMIC, FI_COMPARE_ATOMIC, FI_MULTI_RECV, FI_REMOTE_CQ_DATA,
+        FI_MORE, FI_PEEK, FI_PRIORITY, FI_COMPLETION,
         FI_INJECT, FI_INJECT_COMPLETE, FI_TRANSMIT_COMPLETE, FI_DELIVERY_COMPLETE, FI_AFFINITY,
         FI_MATCH_COMPLETE, FI_LOCAL_COMM, FI_REMOTE_COMM, FI_SOURCE, FI_DIRECTED_RECV, FI_CLAIM, FI_DISCARD,
         FI_SELECTIVE_COMPLETION, FI_SYNC_ERR, FI_SYMMETRIC, FI_FORMAT_UNSPEC, FI_PROV_SPECIFIC,

@@ -35,6 +35,13 @@ fn one_sided_access() {
 }
 
 #[test]
+fn atomic_operations_are_what_the_manual_page_says() {
+    let stage = Stage::new();
+    stage.run_program("atomics", ["table", "all"], true);
+    stage.run_program("atomics", ["map", "all"], false);
+}
+
+#[test]
 fn endpoints_meet_by_node_and_service() {
     let stage = Stage::new();
     stage.run_program("names", [], true);

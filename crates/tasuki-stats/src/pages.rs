@@ -39,6 +39,7 @@ impl HostPages {
     pub fn of_processes() -> Self {
         let mut found = Self::default();
         found.read(list());
+        found.pages = Snapshot::by_process(found.pages);
         found
     }
 

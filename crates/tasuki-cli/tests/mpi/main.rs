@@ -21,3 +21,4 @@ mod streams;
 mod suites;
 mod survivors;
 mod trace;
+mod windows;

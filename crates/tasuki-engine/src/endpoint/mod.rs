@@ -15,7 +15,9 @@ use crate::open::{self, OpenError};
 use crate::options::Options;
 use crate::rendezvous::bulk::BulkCounters;
 use crate::rendezvous::stream::StreamCounters;
-use crate::rma::api::{RegisterError, RemoteArgs, RemoteDone, Rights, UnregisterError};
+use crate::rma::api::{
+    AtomicArgs, RegisterError, RemoteArgs, RemoteCall, RemoteDone, Rights, UnregisterError,
+};
 use crate::shm::dual_copy::DualCopyCounters;
 pub use poll::Sink;
 
@@ -205,7 +207,7 @@ impl Endpoint {
     /// The buffer can be read, and does not change, until the completion.
     pub unsafe fn put(&self, put: &RemoteArgs) -> Result<(), PostError> {
         // SAFETY: as the caller promises.
-        unsafe { self.inner.lock().transfer(put, false) }
+        unsafe { self.inner.lock().transfer(&RemoteCall::Put(put)) }
     }
 
     /// Reads from memory that a peer has registered. The peer's program need not call anything.
@@ -214,7 +216,17 @@ impl Endpoint {
     /// The buffer can be written, and nobody else uses it, until the completion.
     pub unsafe fn get(&self, get: &RemoteArgs) -> Result<(), PostError> {
         // SAFETY: as the caller promises.
-        unsafe { self.inner.lock().transfer(get, true) }
+        unsafe { self.inner.lock().transfer(&RemoteCall::Get(get)) }
+    }
+
+    /// Changes elements of memory that a peer has registered, each in one step; complete when that is done.
+    /// The peer's program need not call anything.
+    ///
+    /// # Safety
+    /// The place for former values can be written, and nobody else uses it, until the completion.
+    pub unsafe fn atomic(&self, atomic: &AtomicArgs<'_>) -> Result<(), PostError> {
+        // SAFETY: as the caller promises.
+        unsafe { self.inner.lock().transfer(&RemoteCall::Atomic(atomic)) }
     }
 
     /// Gives up to `max` one-sided transfers that are over to `each`, and returns how many. They are told

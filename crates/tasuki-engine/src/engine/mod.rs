@@ -168,11 +168,10 @@ impl Engine {
 
     /// One round of settling. True if something was done.
     fn settle_once(&mut self, now: Time) -> bool {
-        let mut acted = self.run_actions() | self.messages.receive_control();
-        if !self.is_closing() {
-            acted |= self.rma.receive_requests(&mut self.messages);
-        }
-        acted | self.send_active(now)
+        let acted = self.run_actions() | self.messages.receive_control();
+        let served = !self.is_closing() && self.rma.receive_requests(&mut self.messages);
+        self.wait.note_served(served);
+        acted | served | self.send_active(now)
     }
 
     /// There may be something to settle. Most rounds find nothing, and learn it here.
@@ -294,7 +293,7 @@ impl Engine {
     }
 
     /// Begins to keep a statistics page.
-    pub fn open_page(&mut self) {
-        self.page.open(self.address.to_string(), &self.shm, &self.net);
+    pub fn open_page(&mut self, one_sided: bool) {
+        self.page.open(self.address.to_string(), one_sided, &self.shm, &self.net);
     }
 }

@@ -10,7 +10,7 @@ use crate::messages::ops::{RecvOp, SendOp};
 use crate::net::tx::Sent;
 use crate::peers::Route;
 use crate::rendezvous::keys::RendezvousKey;
-use crate::rma::api::{RemoteArgs, RemoteDone, Rights, UnregisterError};
+use crate::rma::api::{RemoteCall, RemoteDone, Rights, UnregisterError};
 
 /// Sends.
 impl Engine {
@@ -250,25 +250,27 @@ impl Engine {
         self.rma.unregister(key)
     }
 
-    /// Begins a put or a get.
+    /// Begins a put, a get or an atomic operation.
     ///
     /// # Safety
     /// As [`crate::Endpoint::put`] and [`crate::Endpoint::get`].
-    pub unsafe fn transfer(&mut self, args: &RemoteArgs, get: bool) -> Result<(), PostError> {
+    pub unsafe fn transfer(&mut self, call: &RemoteCall<'_>) -> Result<(), PostError> {
         if self.is_closing() {
             return Err(PostError::Closed);
         }
         let now = self.now();
-        self.choose_route(args.peer, now);
+        self.choose_route(call.peer(), now);
         // SAFETY: as the caller promises.
-        unsafe { self.rma.begin(args, get, &mut self.messages, &self.peers) }?;
+        unsafe { self.rma.begin(call, &mut self.messages, &self.peers) }?;
         self.settle(now);
         Ok(())
     }
 
     /// Gives up to `max` transfers that are over to `each`. Returns how many.
     pub fn take_transfers(&mut self, max: usize, each: impl FnMut(RemoteDone)) -> usize {
-        self.rma.drain_completions(max, each)
+        let count = self.rma.drain_completions(max, each);
+        self.wait.note_served(count > 0);
+        count
     }
 }
 

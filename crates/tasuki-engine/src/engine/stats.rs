@@ -1,7 +1,8 @@
 //! The statistics page: what `tasuki stats` reads from outside.
 
 use tasuki_ring::stats_page::{
-    Carrier, EndpointRecord, Identity, Lane, Layout, PeerRecord as PageRecord, RailRecord, RailState, Writer,
+    Carrier, EndpointRecord, Identity, Lane, Layout, ONE_SIDED, PeerRecord as PageRecord, RailRecord,
+    RailState, Writer,
 };
 
 use super::{Engine, operations};
@@ -14,14 +15,17 @@ use crate::shm::Shm;
 #[derive(Default)]
 pub(super) struct Page {
     writer: Option<Writer>,
+    /// The endpoint is for one-sided transfers alone.
+    one_sided: bool,
     /// Messages and bytes sent and received, as the page said last.
     moved: [u64; 4],
 }
 
 impl Page {
     /// Begins to keep a page. Without one (no room in `/dev/shm`) the endpoint works as well.
-    pub fn open(&mut self, address: String, shm: &Shm, net: &Net) {
-        let identity = Identity { address, lanes: lanes_in_use(shm, net).to_owned() };
+    pub fn open(&mut self, address: String, one_sided: bool, shm: &Shm, net: &Net) {
+        self.one_sided = one_sided;
+        let identity = Identity { address, lanes: self.lanes(shm, net) };
         self.writer = Writer::create(&Layout::default(), &identity).ok();
     }
 
@@ -31,9 +35,15 @@ impl Page {
 
     /// The raw lanes have been opened.
     pub fn set_lanes(&mut self, shm: &Shm, net: &Net) {
+        let lanes = self.lanes(shm, net);
         if let Some(page) = &mut self.writer {
-            page.lanes(lanes_in_use(shm, net));
+            page.lanes(&lanes);
         }
+    }
+
+    fn lanes(&self, shm: &Shm, net: &Net) -> String {
+        let begin = if self.one_sided { ONE_SIDED } else { "" };
+        format!("{begin}{}", lanes_in_use(shm, net))
     }
 }
 

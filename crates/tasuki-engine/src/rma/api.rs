@@ -1,5 +1,7 @@
-//! One-sided transfers (RMA) as a program sees them: memory regions that peers may reach, puts and gets.
+//! One-sided transfers (RMA) as a program sees them: memory regions that peers may reach, puts, gets and
+//! atomic operations.
 
+use super::operations::{AtomicOp, Datatype};
 use crate::api::{Buffer, Failure, Peer, PostError};
 
 /// A transfer between the program's memory and memory that a peer has registered.
@@ -22,6 +24,50 @@ pub struct RemoteArgs {
     pub context: u64,
 }
 
+/// An atomic operation on memory that a peer has registered.
+#[derive(Clone, Copy, Debug)]
+pub struct AtomicArgs<'a> {
+    /// The peer whose memory it is.
+    pub peer: Peer,
+    /// Key of the region, which the peer got from [`crate::Endpoint::register`].
+    pub key: u64,
+    /// First byte of the first element, counted from the beginning of the region. Its address there is a
+    /// multiple of the element's size.
+    pub offset: u64,
+    /// What is done.
+    pub op: AtomicOp,
+    /// The type of all elements.
+    pub datatype: Datatype,
+    /// Size of all elements together, bytes.
+    pub len: usize,
+    /// The operands, `len` bytes; none for [`AtomicOp::Read`]. They are copied.
+    pub operand: &'a [u8],
+    /// The comparands, `len` bytes; none for an operation that does not compare. They are copied.
+    pub comparand: &'a [u8],
+    /// Place for the former values, `len` bytes; `None` if they are not wanted.
+    pub result: Option<Buffer>,
+    /// The program wants no completion unless the operation fails.
+    pub quiet: bool,
+    /// The program's name of the operation.
+    pub context: u64,
+}
+
+/// A put, a get or an atomic operation.
+pub(crate) enum RemoteCall<'a> {
+    Put(&'a RemoteArgs),
+    Get(&'a RemoteArgs),
+    Atomic(&'a AtomicArgs<'a>),
+}
+
+impl RemoteCall<'_> {
+    pub fn peer(&self) -> Peer {
+        match self {
+            RemoteCall::Put(args) | RemoteCall::Get(args) => args.peer,
+            RemoteCall::Atomic(args) => args.peer,
+        }
+    }
+}
+
 /// What peers may do with a memory region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rights {
@@ -36,19 +82,20 @@ impl Rights {
     pub const BOTH: Rights = Rights { get: true, put: true };
 }
 
-/// A put or a get is over.
+/// A put, a get or an atomic operation is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemoteDone {
     /// As posted.
     pub context: u64,
     /// The other side.
     pub peer: Peer,
-    /// True for a get, false for a put.
+    /// Bytes have come: true for a get and for an atomic operation with a place for former values, false for
+    /// a put and for other atomic operations.
     pub get: bool,
     /// Its length, bytes.
     pub len: u64,
-    /// After success a put is in the peer's memory, or what a get asked for is in the program's. After an
-    /// error it is not known how much of it is.
+    /// After success a put or an atomic operation has been done in the peer's memory, and what was asked for
+    /// is in the program's. After an error it is not known how much of it is.
     pub result: Result<(), RemoteFailure>,
 }
 
@@ -61,6 +108,9 @@ pub enum RemoteFailure {
          offset and length leave it"
     )]
     Refused,
+    /// An element of an atomic operation is not aligned to its size in the peer's memory. Nothing was done.
+    #[error("an element of an atomic operation is not aligned to its size in the peer's memory")]
+    Misaligned,
     /// The peer failed or closed its endpoint, as for messages.
     #[error(transparent)]
     Peer(#[from] Failure),

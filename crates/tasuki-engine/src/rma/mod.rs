@@ -9,13 +9,17 @@
 //!   empty, says whether it could;
 //! * a longer put sends its payload in a message of its own, for which the target posts a receive straight
 //!   into the region, or into nothing if it refuses; the answer follows when the payload is there;
-//! * the answer to a get is the bytes that it asked for.
+//! * the answer to a get is the bytes that it asked for;
+//! * an atomic operation has its operands in the request; the target does it, and the answer is empty, or the
+//!   former values.
 //!
 //! The verdict is the remote completion data of the answer; the completion data of a put is that of its
 //! request. So every step is a message like any other: ordered, bounded, delivered once, and ended with an
 //! error when the peer is gone.
 
 pub(crate) mod api;
+pub(crate) mod atomic;
+pub(crate) mod operations;
 mod regions;
 mod request;
 mod target;
@@ -31,15 +35,18 @@ use crate::memory::Memory;
 use crate::messages::ops::Internal;
 use crate::messages::{Messages, translate};
 use crate::peers::Peers;
-use api::{RemoteArgs, RemoteDone, RemoteFailure, Rights, UnregisterError};
+use api::{AtomicArgs, RemoteArgs, RemoteCall, RemoteDone, RemoteFailure, Rights, UnregisterError};
+use atomic::Atomic;
 use regions::Regions;
 use request::{GET, HEAD, NUMBER_MAX, PUT, PUT_INLINE, Request};
-use target::{accuse, answer};
+use target::{accuse, answer, verdict};
 
 /// Verdict of an answer: the transfer was done.
 const DONE: u64 = 0;
 /// Verdict of an answer: there is no such memory.
 const REFUSED: u64 = 1;
+/// Verdict of an answer to an atomic operation: an element is not aligned.
+const MISALIGNED: u64 = 2;
 
 /// Tag of requests on the internal queue. The tags of answers and payloads have other upper bits, and the
 /// request's number below.
@@ -118,19 +125,40 @@ impl Rma {
 
 /// The origin.
 impl Rma {
+    /// Begins a put, a get or an atomic operation.
+    ///
+    /// # Safety
+    /// The buffer of a put can be read and does not change, that of a get or of an atomic operation can be
+    /// written and is used by nobody else, until the completion.
+    pub unsafe fn begin(
+        &mut self,
+        call: &RemoteCall<'_>,
+        messages: &mut Messages,
+        peers: &Peers,
+    ) -> Result<(), PostError> {
+        let id = peers.id(call.peer()).ok_or(PostError::UnknownPeer(call.peer()))?;
+        match *call {
+            // SAFETY: by the contract.
+            RemoteCall::Put(args) => unsafe { self.begin_transfer(id, args, false, messages, peers) },
+            // SAFETY: by the contract.
+            RemoteCall::Get(args) => unsafe { self.begin_transfer(id, args, true, messages, peers) },
+            RemoteCall::Atomic(args) => return self.begin_atomic(id, args, messages, peers),
+        }
+        Ok(())
+    }
+
     /// Begins a put or a get.
     ///
     /// # Safety
-    /// The buffer of a put can be read and does not change, that of a get can be written and is used by
-    /// nobody else, until the completion.
-    pub unsafe fn begin(
+    /// As for [`Rma::begin`].
+    unsafe fn begin_transfer(
         &mut self,
+        id: PeerId,
         args: &RemoteArgs,
         get: bool,
         messages: &mut Messages,
         peers: &Peers,
-    ) -> Result<(), PostError> {
-        let id = peers.id(args.peer).ok_or(PostError::UnknownPeer(args.peer))?;
+    ) {
         let len = args.buffer.len as u64;
         let number = self.next_number();
         let inline = !get && args.buffer.len <= rma::INLINE_PUT_MAX;
@@ -157,6 +185,34 @@ impl Rma {
             let (tag, payload) = ((PAYLOAD_TAG | number, None), Memory::One(args.buffer));
             messages.send_internal(peers, args.peer, tag, payload, self.step(Step::Payload { transfer }));
         }
+    }
+
+    fn begin_atomic(
+        &mut self,
+        id: PeerId,
+        args: &AtomicArgs<'_>,
+        messages: &mut Messages,
+        peers: &Peers,
+    ) -> Result<(), PostError> {
+        let atomic = Atomic { op: args.op, datatype: args.datatype, fetch: args.result.is_some() };
+        let (peer, len) = (args.peer, args.len as u64);
+        let sizes = (args.operand.len(), args.comparand.len());
+        let room = args.result.is_none_or(|result| result.len == args.len);
+        if !atomic.fits(len) || atomic.operands(args.len) != sizes || !room {
+            return Err(PostError::Operands);
+        }
+        let number = self.next_number();
+        let what = request::atomic(&atomic);
+        let mut bytes = Vec::with_capacity(HEAD + sizes.0 + sizes.1);
+        Request { what, key: args.key, offset: args.offset, len, number }.write(&mut bytes);
+        bytes.extend_from_slice(args.operand);
+        bytes.extend_from_slice(args.comparand);
+        let done = RemoteDone { context: args.context, peer, get: atomic.fetch, len, result: Ok(()) };
+        let transfer = self.transfers.insert(Transfer { done, quiet: args.quiet, left: 1 });
+        let into = Memory::One(args.result.unwrap_or(NOTHING));
+        messages.recv_internal(id, ANSWER_TAG | number, into, self.step(Step::Answer { transfer }));
+        let request = (REQUEST_TAG, None);
+        messages.send_internal(peers, peer, request, Memory::Own(bytes), Internal::Unattended);
         Ok(())
     }
 
@@ -182,6 +238,7 @@ impl Rma {
         let result = match answer.data {
             Some(DONE) if answer.total == expected => Ok(()),
             Some(REFUSED) => Err(RemoteFailure::Refused),
+            Some(MISALIGNED) => Err(RemoteFailure::Misaligned),
             _ => {
                 messages.accuse(peer, "an answer to a one-sided transfer makes no sense");
                 Err(RemoteFailure::Peer(Failure::PeerFailed))
@@ -230,7 +287,7 @@ impl Rma {
                             messages.completions_mut().push_put(source, data, len);
                         }
                         let nothing = (Memory::One(NOTHING), Internal::Unattended);
-                        answer(source, number, key.is_some(), nothing, messages, peers);
+                        answer(source, number, verdict(key.is_some()), nothing, messages, peers);
                     }
                     Ok(_) => accuse(source, messages),
                     Err(_) => {}

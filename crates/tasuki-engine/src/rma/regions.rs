@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::api::{Rights, UnregisterError};
-use super::request::{GET, Request};
+use super::request::Request;
 use crate::memory::Memory;
 
 /// One region.
@@ -48,7 +48,8 @@ impl Regions {
     /// request.
     pub fn find(&self, request: &Request) -> Option<Memory> {
         let region = self.0.get(&request.key).filter(|region| !region.closed)?;
-        let allowed = if request.what == GET { region.rights.get } else { region.rights.put };
+        let (reads, writes) = request.uses();
+        let allowed = (!reads || region.rights.get) && (!writes || region.rights.put);
         let end = request.offset.checked_add(request.len)?;
         (allowed && end <= region.memory.len()).then(|| region.memory.part(request.offset, request.len))
     }
@@ -70,7 +71,9 @@ impl Regions {
 
 #[cfg(test)]
 mod tests {
-    use super::super::request::{PUT, PUT_INLINE};
+    use super::super::atomic::Atomic;
+    use super::super::operations::{AtomicOp, Datatype};
+    use super::super::request::{GET, PUT, PUT_INLINE, atomic};
     use super::*;
     use crate::api::Buffer;
 
@@ -106,7 +109,13 @@ mod tests {
         for (get, put) in [(true, false), (false, true), (true, true), (false, false)] {
             let mut regions = Regions::default();
             regions.register(7, Memory::One(memory), Rights { get, put });
-            for (what, allowed) in [(GET, get), (PUT, put), (PUT_INLINE, put)] {
+            let atomic = |op, fetch| atomic(&Atomic { op, datatype: Datatype::U64, fetch });
+            let of_atomic = [
+                (atomic(AtomicOp::Sum, false), put),
+                (atomic(AtomicOp::Sum, true), get && put),
+                (atomic(AtomicOp::Read, true), get),
+            ];
+            for (what, allowed) in [(GET, get), (PUT, put), (PUT_INLINE, put)].into_iter().chain(of_atomic) {
                 let request = Request { what, key: 7, offset: 0, len: 8, number: 1 };
                 let found = regions.find(&request).is_some();
                 assert_eq!(found, allowed, "operation {what}, get {get}, put {put}");

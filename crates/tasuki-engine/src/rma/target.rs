@@ -3,8 +3,9 @@
 use tasuki_msg::RecvDone;
 use tasuki_tuning::rma;
 
+use super::atomic::Atomic;
 use super::request::{HEAD, PUT, PUT_INLINE, Request};
-use super::{ANSWER_TAG, DONE, NOTHING, PAYLOAD_TAG, REFUSED, REQUEST_TAG, Rma, Step};
+use super::{ANSWER_TAG, DONE, MISALIGNED, NOTHING, PAYLOAD_TAG, REFUSED, REQUEST_TAG, Rma, Step};
 use crate::api::Peer;
 use crate::memory::Memory;
 use crate::messages::Messages;
@@ -29,6 +30,11 @@ impl Rma {
         let (source, data) = (Peer::from(done.source), done.data);
         let Some((request, payload)) = Request::read(bytes) else { return accuse(source, messages) };
         let (number, key, len) = (request.number, request.key, request.len);
+        if let Some(atomic) = request.atomic() {
+            let (verdict, former) = self.apply(&request, &atomic, payload);
+            let bytes = (former.map_or(Memory::One(NOTHING), Memory::Own), Internal::Unattended);
+            return answer(source, number, verdict, bytes, messages, peers);
+        }
         match request.what {
             PUT_INLINE => {
                 let place = self.regions.find(&request);
@@ -39,7 +45,7 @@ impl Rma {
                     messages.completions_mut().push_put(source, data, len);
                 }
                 let nothing = (Memory::One(NOTHING), Internal::Unattended);
-                answer(source, number, place.is_some(), nothing, messages, peers);
+                answer(source, number, verdict(place.is_some()), nothing, messages, peers);
             }
             PUT => {
                 let Some(id) = peers.id(source) else { return };
@@ -56,22 +62,37 @@ impl Rma {
                     Some(place) => (place, self.step(Step::Serving { key })),
                     None => (Memory::One(NOTHING), Internal::Unattended),
                 };
-                answer(source, number, good, bytes, messages, peers);
+                answer(source, number, verdict(good), bytes, messages, peers);
             }
+        }
+    }
+
+    /// Does an atomic operation. Gives the verdict, and the former values if they are wanted.
+    fn apply(&self, request: &Request, atomic: &Atomic, operands: &[u8]) -> (u64, Option<Vec<u8>>) {
+        let Some(place) = self.regions.find(request) else { return (REFUSED, None) };
+        // SAFETY: `find` stays inside of memory that the program has registered, which may be used until it
+        // is unregistered; that takes the same lock. `Request::read` has checked that the operation fits.
+        match unsafe { atomic.apply(&place, operands) } {
+            Some(former) => (DONE, atomic.fetch.then_some(former)),
+            None => (MISALIGNED, None),
         }
     }
 }
 
-/// Answers a request: says whether it was `good`, and sends the bytes that a get asked for.
+/// The verdict on a put or a get.
+pub(super) fn verdict(good: bool) -> u64 {
+    if good { DONE } else { REFUSED }
+}
+
+/// Answers a request: tells the verdict, and sends the bytes that were asked for.
 pub(super) fn answer(
     to: Peer,
     number: u64,
-    good: bool,
+    verdict: u64,
     (bytes, internal): (Memory, Internal),
     messages: &mut Messages,
     peers: &Peers,
 ) {
-    let verdict = if good { DONE } else { REFUSED };
     let tag = (ANSWER_TAG | number, Some(verdict));
     messages.send_internal(peers, to, tag, bytes, internal);
 }

@@ -9,6 +9,7 @@ pub(crate) mod oversubscription;
 mod poll_budget;
 mod processors;
 mod reply_spin;
+pub(crate) mod siblings;
 pub(crate) mod yielding;
 
 use std::time::Duration;
@@ -18,6 +19,7 @@ use tasuki_proto::Time;
 use oversubscription::Oversubscription;
 use poll_budget::PollBudget;
 use reply_spin::ReplySpin;
+use siblings::Siblings;
 use yielding::{Rest, Yielding};
 
 /// The wait policy of one endpoint.
@@ -26,15 +28,20 @@ pub(crate) struct WaitPolicy {
     spin: ReplySpin,
     yielding: Yielding,
     processors: Oversubscription,
+    siblings: Siblings,
+    /// [`Siblings::served`] when the processor was last offered.
+    served: u64,
 }
 
 impl WaitPolicy {
-    pub fn new(processors: Oversubscription) -> WaitPolicy {
+    pub fn new(processors: Oversubscription, siblings: Siblings) -> WaitPolicy {
         WaitPolicy {
             budget: PollBudget::new(),
             spin: ReplySpin::default(),
             yielding: Yielding::new(),
             processors,
+            siblings,
+            served: 0,
         }
     }
 
@@ -116,8 +123,21 @@ impl WaitPolicy {
         self.yielding.count_poll(busy, given)
     }
 
+    /// `any`: the program was told that a one-sided operation is over, or one of a peer's was served. More of
+    /// them follow often, and must not find the program in a nap.
+    pub fn note_served(&mut self, any: bool) {
+        if any {
+            self.yielding.count_poll(true, true);
+            self.siblings.serve();
+        }
+    }
+
     /// How the processor is to be offered now.
     pub fn rest(&mut self, now: Time) -> Rest {
+        let served = self.siblings.served();
+        if std::mem::replace(&mut self.served, served) != served {
+            self.yielding.count_poll(true, true);
+        }
         self.yielding.rest(now)
     }
 
@@ -138,5 +158,44 @@ impl WaitPolicy {
     /// A peer is being met: it was greeted, or has answered.
     pub fn meeting(&mut self, now: Time) {
         self.yielding.meeting(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tasuki_tuning::wait;
+
+    /// Waits in vain, with yields that nobody takes up while the processors are oversubscribed, until the
+    /// policy takes a nap. Gives when that is.
+    fn first_nap(policy: &mut WaitPolicy, start: u64) -> u64 {
+        let naps = |ns: &u64| {
+            let now = Time(*ns);
+            policy.yielding.learn(true, now);
+            let rest = policy.rest(now);
+            if rest == Rest::Yield {
+                policy.yielding.yielded(Duration::ZERO);
+            }
+            rest != Rest::Yield
+        };
+        (start..).step_by(10_000).find(naps).expect("a nap")
+    }
+
+    #[test]
+    fn one_sided_operations_of_one_endpoint_keep_all_of_the_process_awake() {
+        let siblings = Siblings::default();
+        let policy = || WaitPolicy::new(Oversubscription::new(false), siblings.clone());
+        let (mut messages, mut one_sided) = (policy(), policy());
+        let nap = first_nap(&mut messages, 0);
+        assert_eq!(messages.rest(Time(nap + 10_000)), Rest::Nap(wait::NAP), "again");
+        one_sided.note_served(false);
+        assert_eq!(messages.rest(Time(nap + 20_000)), Rest::Nap(wait::NAP), "nothing was served");
+        one_sided.note_served(true);
+        let served = nap + 30_000;
+        assert_eq!(first_nap(&mut messages, served), served + wait::NAP_WAITED_MIN_NS);
+        let mut stranger = WaitPolicy::new(Oversubscription::new(false), Siblings::default());
+        first_nap(&mut stranger, 0);
+        one_sided.note_served(true);
+        assert_eq!(stranger.rest(Time(nap + 10_000)), Rest::Nap(wait::NAP), "an endpoint of another program");
     }
 }

@@ -4,6 +4,7 @@
 pub const FI_MSG: u64 = 1 << 1;
 pub const FI_RMA: u64 = 1 << 2;
 pub const FI_TAGGED: u64 = 1 << 3;
+pub const FI_ATOMIC: u64 = 1 << 4;
 pub const FI_READ: u64 = 1 << 8;
 pub const FI_WRITE: u64 = 1 << 9;
 pub const FI_RECV: u64 = 1 << 10;
@@ -33,6 +34,10 @@ pub const FI_DIRECTED_RECV: u64 = 1 << 59;
 pub const FI_CLAIM: u64 = 1 << 59;
 /// Flag of a call.
 pub const FI_DISCARD: u64 = 1 << 58;
+/// Flag of `fi_query_atomic`.
+pub const FI_FETCH_ATOMIC: u64 = 1 << 58;
+/// Flag of `fi_query_atomic`.
+pub const FI_COMPARE_ATOMIC: u64 = 1 << 59;
 /// Flag of `fi_ep_bind`.
 pub const FI_SELECTIVE_COMPLETION: u64 = 1 << 59;
 /// Flag of `fi_av_insert`.

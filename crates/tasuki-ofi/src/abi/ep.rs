@@ -1,7 +1,7 @@
 //! Endpoints: objects, tables of calls, messages.
 #![allow(missing_docs)] // Fields as in fi_endpoint(3), fi_msg(3), fi_tagged(3), fi_cm(3).
 
-use super::{FiAddr, Fid, IoVec, NoSys, OpsRma, Ptr};
+use super::{FiAddr, Fid, IoVec, Ioc, MsgAtomic, NoSys, OpsRma, Ptr};
 
 /// `struct fid_ep`.
 #[repr(C)]
@@ -12,11 +12,11 @@ pub struct FidEp {
     pub msg: *const OpsMsg,
     pub rma: *const OpsRma,
     pub tagged: *const OpsTagged,
-    pub atomic: *const OpsNone<13>,
+    pub atomic: *const OpsAtomic,
     pub collective: *const OpsNone<11>,
 }
 
-/// A table of calls of which none is offered: `struct fi_ops_atomic`, `struct fi_ops_collective`.
+/// A table of calls of which none is offered: `struct fi_ops_collective`.
 #[repr(C)]
 pub struct OpsNone<const N: usize> {
     pub size: usize,
@@ -108,4 +108,75 @@ pub struct OpsTagged {
     pub inject: unsafe extern "C" fn(Ep, Buf, usize, FiAddr, u64) -> isize,
     pub senddata: unsafe extern "C" fn(Ep, Buf, usize, Ptr, u64, FiAddr, u64, Ptr) -> isize,
     pub injectdata: unsafe extern "C" fn(Ep, Buf, usize, u64, FiAddr, u64) -> isize,
+}
+
+type Iocs = *const Ioc;
+type AtomicMsg = *const MsgAtomic;
+type Valid = unsafe extern "C" fn(Ep, i32, i32, *mut usize) -> i32;
+
+/// `struct fi_ops_atomic`.
+#[repr(C)]
+#[allow(clippy::type_complexity)] // C's interface
+pub struct OpsAtomic {
+    pub size: usize,
+    pub write: unsafe extern "C" fn(Ep, Buf, usize, Ptr, FiAddr, u64, u64, i32, i32, Ptr) -> isize,
+    pub writev: unsafe extern "C" fn(Ep, Iocs, Desc, usize, FiAddr, u64, u64, i32, i32, Ptr) -> isize,
+    pub writemsg: unsafe extern "C" fn(Ep, AtomicMsg, u64) -> isize,
+    pub inject: unsafe extern "C" fn(Ep, Buf, usize, FiAddr, u64, u64, i32, i32) -> isize,
+    pub readwrite:
+        unsafe extern "C" fn(Ep, Buf, usize, Ptr, Buf, Ptr, FiAddr, u64, u64, i32, i32, Ptr) -> isize,
+    pub readwritev: unsafe extern "C" fn(
+        Ep,
+        Iocs,
+        Desc,
+        usize,
+        Iocs,
+        Desc,
+        usize,
+        FiAddr,
+        u64,
+        u64,
+        i32,
+        i32,
+        Ptr,
+    ) -> isize,
+    pub readwritemsg: unsafe extern "C" fn(Ep, AtomicMsg, Iocs, Desc, usize, u64) -> isize,
+    pub compwrite: unsafe extern "C" fn(
+        Ep,
+        Buf,
+        usize,
+        Ptr,
+        Buf,
+        Ptr,
+        Buf,
+        Ptr,
+        FiAddr,
+        u64,
+        u64,
+        i32,
+        i32,
+        Ptr,
+    ) -> isize,
+    pub compwritev: unsafe extern "C" fn(
+        Ep,
+        Iocs,
+        Desc,
+        usize,
+        Iocs,
+        Desc,
+        usize,
+        Iocs,
+        Desc,
+        usize,
+        FiAddr,
+        u64,
+        u64,
+        i32,
+        i32,
+        Ptr,
+    ) -> isize,
+    pub compwritemsg: unsafe extern "C" fn(Ep, AtomicMsg, Iocs, Desc, usize, Iocs, Desc, usize, u64) -> isize,
+    pub writevalid: Valid,
+    pub readwritevalid: Valid,
+    pub compwritevalid: Valid,
 }

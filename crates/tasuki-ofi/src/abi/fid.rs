@@ -70,9 +70,16 @@ pub struct OpsDomain {
     pub poll_open: NoSys,
     pub stx_ctx: NoSys,
     pub srx_ctx: NoSys,
-    pub query_atomic: NoSys,
+    pub query_atomic: unsafe extern "C" fn(*mut FidDomain, i32, i32, *mut AtomicAttr, u64) -> i32,
     pub query_collective: NoSys,
     pub endpoint2: unsafe extern "C" fn(*mut FidDomain, *mut Info, *mut *mut FidEp, u64, Ptr) -> i32,
+}
+
+/// `struct fi_atomic_attr`.
+#[repr(C)]
+pub struct AtomicAttr {
+    pub count: usize,
+    pub size: usize,
 }
 
 /// `struct fi_ops_mr`.

@@ -6,6 +6,7 @@
 //! from a caller nor written for one, except the sender of a failed completion (`CqErrEntry::src_addr`, since
 //! 1.20).
 
+mod atomic;
 mod consts;
 mod ep;
 mod fid;
@@ -14,6 +15,7 @@ mod queue;
 mod rma;
 mod space;
 
+pub use atomic::*;
 pub use consts::*;
 pub use ep::*;
 pub use fid::*;

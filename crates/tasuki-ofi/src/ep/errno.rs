@@ -9,7 +9,8 @@ use crate::guard::Errno;
 #[cold]
 pub fn of_post(error: PostError) -> Errno {
     Errno(match error {
-        PostError::UnknownPeer(_) | PostError::UnknownClaim | PostError::NullBuffer(_) => FI_EINVAL,
+        PostError::UnknownPeer(_) | PostError::UnknownClaim => FI_EINVAL,
+        PostError::NullBuffer(_) | PostError::Operands => FI_EINVAL,
         PostError::ClaimLost => FI_ECONNRESET,
         PostError::Closed => FI_EOPBADSTATE,
     })

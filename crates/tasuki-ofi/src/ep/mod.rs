@@ -1,6 +1,7 @@
 //! Endpoints: the object, from opening to closing. One endpoint of libfabric is one endpoint of the engine.
 
 mod answers;
+mod atomic;
 mod bind;
 mod calls;
 mod claims;
@@ -19,6 +20,7 @@ mod state;
 mod tagged;
 mod wiring;
 
+pub use self::atomic::Kind as AtomicKind;
 pub use self::post::pieces;
 pub use self::state::EpShared;
 
@@ -35,11 +37,11 @@ use crate::limits::*;
 use crate::names::{self, NameService};
 use crate::note;
 use crate::object::shared::DomainShared;
+use crate::provider;
 use crate::recorder::Recorder;
 
 static OPS: Ops = Ops::new(close, bind::bind, bind::control);
 
-static ATOMIC_OPS: OpsNone<13> = OpsNone { size: size_of::<OpsNone<13>>(), calls: [nosys; 13] };
 static COLLECTIVE_OPS: OpsNone<11> = OpsNone { size: size_of::<OpsNone<11>>(), calls: [nosys; 11] };
 
 /// `fi_endpoint`.
@@ -56,7 +58,8 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
     }
     let answers = answers::Answers::from_env().map_err(|error| open_error::of_environment(&error))?;
     let peer_failure = PeerFailure::from_env().map_err(|error| open_error::of_environment(&error))?;
-    let engine = engine(peer_failure)?;
+    let one_sided = info.caps & (FI_MSG | FI_TAGGED) == 0;
+    let engine = engine(peer_failure, one_sided)?;
     let recorder =
         Recorder::from_env(&engine.address()).map_err(|error| open_error::of_environment(&error))?;
     let records = recorder.is_some();
@@ -93,7 +96,7 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
         msg: if records { &msg::RECORDING_MSG_OPS } else { &msg::MSG_OPS },
         rma: &rma::RMA_OPS,
         tagged: if records { &tagged::RECORDING_TAGGED_OPS } else { &tagged::TAGGED_OPS },
-        atomic: &ATOMIC_OPS,
+        atomic: &atomic::ATOMIC_OPS,
         collective: &COLLECTIVE_OPS,
     };
     let object = Ep { handle, _names: names, shared, plan: Mutex::default(), _domain: domain.clone() };
@@ -101,10 +104,10 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
     unsafe { guard::expose(ep, object) }
 }
 
-fn engine(peer_failure: PeerFailure) -> Ret<Endpoint> {
+fn engine(peer_failure: PeerFailure, one_sided: bool) -> Ret<Endpoint> {
     let from_env = Options::from_env().map_err(|error| open_error::of_environment(&error))?;
     let on_failure = (peer_failure == PeerFailure::Abort).then_some(death::end as OnFailure);
-    let options = Options { on_failure, ..from_env };
+    let options = Options { on_failure, one_sided, siblings: provider::siblings(), ..from_env };
     Endpoint::open(&options).map_err(|error| open_error::of_engine(&error))
 }
 

@@ -4,7 +4,8 @@ use std::sync::atomic::Ordering;
 
 use tasuki_engine::{Buffer, Peer, RecvArgs, SendArgs};
 
-use super::rma::{Access, Place};
+use super::rma::{Access, Atomic, Place};
+use super::wiring::Wiring;
 use super::{EpShared, errno};
 use crate::abi::*;
 use crate::guard::{Errno, Ret};
@@ -149,6 +150,23 @@ impl EpShared {
     /// # Safety
     /// The memory is as fi_rma(3) demands until the operation completes.
     pub unsafe fn access(&self, pieces: &[Buffer], places: &[Place], access: &Access) -> Ret<usize> {
+        let (wiring, peer) = self.target(access)?;
+        // SAFETY: by the contract.
+        unsafe { self.rma.begin((&self.engine, wiring), peer, pieces, places, access) }
+    }
+
+    /// Begins an atomic operation.
+    ///
+    /// # Safety
+    /// The places for former values are as fi_atomic(3) demands until the operation completes.
+    pub unsafe fn atomic(&self, atomic: &Atomic<'_>, places: &[Place], access: &Access) -> Ret<usize> {
+        let (wiring, peer) = self.target(access)?;
+        // SAFETY: by the contract.
+        unsafe { self.rma.begin_atomic((&self.engine, wiring), peer, atomic, places, access) }
+    }
+
+    /// What a one-sided operation is reported to, and its peer.
+    fn target(&self, access: &Access) -> Ret<(&Wiring, Peer)> {
         let wiring = self.wiring()?;
         let peer = self.peers.peer(access.peer, &self.engine, &wiring.space)?;
         if access.context.is_none() {
@@ -157,8 +175,7 @@ impl EpShared {
         if let Some(recorder) = &self.recorder {
             recorder.one_sided();
         }
-        // SAFETY: by the contract.
-        unsafe { self.rma.begin((&self.engine, wiring), peer, pieces, places, access) }
+        Ok((wiring, peer))
     }
 
     /// The sender that a receive names; `None`: any.

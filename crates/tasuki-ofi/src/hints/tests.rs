@@ -57,8 +57,8 @@ fn as_mpis_ask() {
 
 #[test]
 fn what_is_not_offered_is_refused() {
-    // FI_ATOMIC is bit 4, FI_ORDER_RAR bit 0, FI_EP_MSG 1, FI_SHARED_CONTEXT the largest number.
-    assert_eq!(answer(V, |hints| hints.info.caps = 16), Err("capabilities"));
+    // FI_MULTICAST is bit 5, FI_ORDER_RAR bit 0, FI_EP_MSG 1, FI_SHARED_CONTEXT the largest number.
+    assert_eq!(answer(V, |hints| hints.info.caps = 32), Err("capabilities"));
     assert_eq!(answer(V, |hints| hints.tx.msg_order = 1), Err("order of sends"));
     assert_eq!(answer(V, |hints| hints.ep.ep_type = 1), Err("endpoint type"));
     assert_eq!(answer(V, |hints| hints.ep.tx_ctx_cnt = usize::MAX), Err("contexts of an endpoint"));
@@ -71,7 +71,9 @@ fn what_is_not_offered_is_refused() {
 fn one_sided_access_in_full_or_by_its_parts() {
     let caps = |caps| answer(V, |hints| hints.info.caps = caps).map(|asked| asked.caps & RMA_CAPS);
     assert_eq!(caps(FI_MSG), Ok(0), "not asked for");
-    assert_eq!(caps(FI_RMA), Ok(RMA_CAPS));
+    assert_eq!(caps(FI_RMA), Ok(FI_RMA | RMA_DIRECTIONS));
+    assert_eq!(caps(FI_ATOMIC), Ok(FI_ATOMIC | RMA_DIRECTIONS));
+    assert_eq!(caps(FI_RMA | FI_ATOMIC), Ok(RMA_CAPS));
     assert_eq!(caps(FI_RMA | FI_READ), Ok(FI_RMA | FI_READ));
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::shared::{DomainShared, FabricShared};
 use super::{av, cntr, cq, mr, refs};
 use crate::abi::*;
-use crate::ep;
+use crate::ep::{self, AtomicKind};
 use crate::guard::{self, Errno, Ret};
 use crate::note;
 use crate::regions::Regions;
@@ -30,7 +30,7 @@ static DOMAIN_OPS: OpsDomain = OpsDomain {
     poll_open: nosys,
     stx_ctx: nosys,
     srx_ctx: nosys,
-    query_atomic: nosys,
+    query_atomic,
     query_collective: nosys,
     endpoint2,
 };
@@ -110,6 +110,21 @@ unsafe extern "C" fn endpoint(
 ) -> i32 {
     // SAFETY: as fi_endpoint(3) demands.
     guard::int(|| unsafe { ep::open(shared(domain)?, info, ep, context) })
+}
+
+unsafe extern "C" fn query_atomic(
+    _: *mut FidDomain,
+    datatype: i32,
+    op: i32,
+    attr: *mut AtomicAttr,
+    flags: u64,
+) -> i32 {
+    guard::int(|| {
+        // SAFETY: null or the caller's.
+        let attr = unsafe { attr.as_mut() }.ok_or(Errno(FI_EINVAL))?;
+        *attr = AtomicKind::of_flags(flags)?.attributes(datatype, op)?;
+        Ok(())
+    })
 }
 
 unsafe extern "C" fn endpoint2(

@@ -121,7 +121,7 @@ struct fi_info *pair_hints(void)
 	struct fi_info *hints = fi_allocinfo();
 
 	CHECK(hints != NULL);
-	hints->caps = FI_MSG | FI_TAGGED | FI_RMA | FI_DIRECTED_RECV | FI_MULTI_RECV;
+	hints->caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_DIRECTED_RECV | FI_MULTI_RECV;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->tx_attr->msg_order = FI_ORDER_SAS;
 	hints->rx_attr->msg_order = FI_ORDER_SAS;
@@ -139,7 +139,7 @@ static void pair_info(void)
 	CHECK(info->next == NULL);
 	CHECK(info->domain_attr->threading == FI_THREAD_DOMAIN);
 	CHECK(!strcmp(info->fabric_attr->prov_name, "tasuki"));
-	hints->caps |= FI_ATOMIC;
+	hints->caps |= FI_FENCE;
 	struct fi_info *none = NULL;
 	CHECK(fi_getinfo(fi_version(), NULL, NULL, 0, hints, &none) == -FI_ENODATA);
 	fi_freeinfo(hints);

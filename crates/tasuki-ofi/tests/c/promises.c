@@ -82,7 +82,8 @@ static void refusals(void)
 	REFUSED(hints->caps |= FI_RMA_EVENT);
 	REFUSED(hints->caps |= FI_SOURCE_ERR);
 	REFUSED(hints->caps = FI_MSG | FI_READ);
-	REFUSED(hints->tx_attr->caps = FI_ATOMIC);
+	REFUSED(hints->tx_attr->caps = FI_MULTICAST);
+	REFUSED((hints->caps = FI_MSG | FI_RMA, hints->tx_attr->caps = FI_ATOMIC));
 	REFUSED((hints->caps = FI_MSG, hints->tx_attr->caps = FI_TAGGED));
 	REFUSED((hints->caps = FI_MSG, hints->rx_attr->caps = FI_RMA));
 	REFUSED(hints->tx_attr->op_flags = FI_FENCE);

@@ -31,6 +31,7 @@ fn build(folder: &Path, test: &Path) {
     std::fs::copy(&library, folder.join("libtasuki-fi.so")).expect("the provider is built");
     compile(folder, "messages", &["messages.c", "pair.c"], "-lfabric");
     compile(folder, "remote", &["remote.c", "pair.c"], "-lfabric");
+    compile(folder, "atomics", &["atomics.c", "pair.c"], "-lfabric");
     compile(folder, "death", &["death.c", "pair.c"], "-lfabric");
     compile(folder, "names", &["names.c", "pair.c"], "-lfabric");
     compile(folder, "promises", &["promises.c", "pair.c"], "-lfabric");

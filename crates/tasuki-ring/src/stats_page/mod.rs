@@ -3,6 +3,7 @@
 
 mod encoding;
 mod layout;
+mod process;
 mod reader;
 mod records;
 pub(crate) mod seqlock;
@@ -11,6 +12,7 @@ mod writer;
 
 pub(crate) use layout::LOCK;
 pub use layout::OPERATIONS_MAX;
+pub use process::ONE_SIDED;
 pub use reader::{ReadError, Reader, list, list_in};
 pub use records::{
     Carrier, EndpointRecord, Identity, Lane, Operation, OperationRecord, PeerRecord, PeerSnapshot,

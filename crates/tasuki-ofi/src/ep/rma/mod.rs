@@ -1,9 +1,11 @@
 //! Calls for one-sided access: fi_rma(3). The caller vouches for its pointers, as that page demands; every
 //! function here has that contract.
 
+mod atomic;
 mod operation;
 mod pairs;
 
+pub use self::atomic::Atomic;
 pub use self::operation::{Access, Rma};
 pub use self::pairs::Place;
 

@@ -31,7 +31,9 @@ pub struct Access {
 
 /// An operation that is under way.
 struct Operation {
-    read: bool,
+    /// Kind of the operation, as its completion says it: `FI_RMA` or `FI_ATOMIC`, with `FI_READ` if bytes
+    /// come back, else `FI_WRITE`.
+    flags: u64,
     context: u64,
     /// A success is reported in the completion queue.
     reports: bool,
@@ -85,14 +87,7 @@ impl Rma {
             ([.., (_, place)], data) => (None, data.map(|data| (data, Place { len: 0, ..*place }))),
             ([], _) => return Err(Errno(FI_EINVAL)),
         };
-        let number = self.add(Operation {
-            read: access.read,
-            context: access.context.map_or(0, |context| context as u64),
-            reports: access.context.is_some() && wiring.tx.reports(access.flags),
-            left: pairs.len(),
-            fault: None,
-            data: after,
-        });
+        let number = self.begun(FI_RMA, wiring, pairs.len(), after, access);
         for (at, (buffer, place)) in pairs.iter().enumerate() {
             // SAFETY: by the contract.
             let begun = unsafe { transfer(engine, peer, (*buffer, *place), with, access.read, number) };
@@ -104,7 +99,35 @@ impl Rma {
         Ok(0)
     }
 
-    fn give_up(&self, wiring: &Wiring, number: u64, rest: usize, none: bool, error: Errno) -> Ret<usize> {
+    /// Takes down an operation of so many transfers, and gives its number. `data`: completion data that
+    /// follows them.
+    pub(super) fn begun(
+        &self,
+        kind: u64,
+        wiring: &Wiring,
+        left: usize,
+        data: Option<(u64, Place)>,
+        access: &Access,
+    ) -> u64 {
+        self.add(Operation {
+            flags: kind | if access.read { FI_READ } else { FI_WRITE },
+            context: access.context.map_or(0, |context| context as u64),
+            reports: access.context.is_some() && wiring.tx.reports(access.flags),
+            left,
+            fault: None,
+            data,
+        })
+    }
+
+    /// An operation cannot go on with the `rest` of its transfers, or with `none`.
+    pub(super) fn give_up(
+        &self,
+        wiring: &Wiring,
+        number: u64,
+        rest: usize,
+        none: bool,
+        error: Errno,
+    ) -> Ret<usize> {
         if let Some(operation) = lock(&self.operations).by_number.get_mut(&number) {
             operation.left -= rest;
             operation.fault = Some(error.0);
@@ -145,6 +168,7 @@ impl Rma {
     ) {
         let fault = done.result.err().map(|failure| match failure {
             RemoteFailure::Refused => FI_EACCES,
+            RemoteFailure::Misaligned => FI_EINVAL,
             RemoteFailure::Peer(failure) => {
                 lose(done.peer, failure);
                 errno::of_failure(failure)
@@ -202,7 +226,7 @@ impl Rma {
 impl Operation {
     /// Reports the operation, which is over, to its counter and to the completion queue.
     fn report(&self, wiring: &Wiring) {
-        let counter = if self.read { &wiring.reads } else { &wiring.writes };
+        let counter = if self.flags & FI_READ != 0 { &wiring.reads } else { &wiring.writes };
         if let Some(counter) = counter {
             counter.count(self.fault.is_none());
         }
@@ -210,10 +234,9 @@ impl Operation {
         if (self.reports || self.fault.is_some())
             && let Some(queue) = &wiring.tx.queue
         {
-            let flags = FI_RMA | if self.read { FI_READ } else { FI_WRITE };
             let fault = self.fault.map(|err| Fault { err, olen: 0 });
             let source = FI_ADDR_NOTAVAIL;
-            let context = self.context;
+            let (context, flags) = (self.context, self.flags);
             queue.entries.push(Entry { context, flags, len: 0, buf: 0, data: 0, tag: 0, source, fault });
         }
     }
@@ -245,7 +268,7 @@ mod tests {
     fn operation(left: usize, data: Option<u64>) -> Operation {
         let place = Place { addr: 3, len: 0, key: 7 };
         let data = data.map(|data| (data, place));
-        Operation { read: false, context: 1, reports: true, left, fault: None, data }
+        Operation { flags: FI_RMA | FI_WRITE, context: 1, reports: true, left, fault: None, data }
     }
 
     #[test]
