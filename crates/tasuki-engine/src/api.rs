@@ -226,8 +226,11 @@ pub enum PostError {
     #[error("a buffer has {0} bytes at address 0")]
     NullBuffer(usize),
     /// An atomic operation is not defined for its type, or the numbers of bytes do not fit together, or there
-    /// are none, or more than [`crate::ATOMIC_MAX`].
-    #[error("the operands of an atomic operation fit neither its type, nor its length, nor into a message")]
+    /// are none, or more than fit into a request (`tasuki_tuning::rma::INLINE_PUT_MAX`).
+    #[error(
+        "no such atomic operation: it is not defined for its type, or its operands are of another length than \
+         its elements, or they are none, or too many"
+    )]
     Operands,
     /// The endpoint is closing.
     #[error("the endpoint is closed")]

@@ -52,7 +52,6 @@ pub use rendezvous::stream::StreamCounters;
 pub use rma::api::{
     AtomicArgs, RegisterError, RemoteArgs, RemoteDone, RemoteFailure, Rights, UnregisterError,
 };
-pub use rma::atomic::ATOMIC_MAX;
 pub use rma::operations::{AtomicOp, Datatype};
 pub use shm::dual_copy::DualCopyCounters;
 pub use shm::inline::Received;

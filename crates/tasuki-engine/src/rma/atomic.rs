@@ -11,10 +11,6 @@ use tasuki_tuning::rma;
 use super::operations::{AtomicOp, Datatype};
 use crate::memory::Memory;
 
-/// Largest sum of the operand's and the comparand's bytes: both travel in the request. No more than that is
-/// fetched either.
-pub const ATOMIC_MAX: usize = rma::INLINE_PUT_MAX;
-
 /// An operation on elements of one type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Atomic {
@@ -33,11 +29,12 @@ impl Atomic {
 
     /// Whether an operation on `len` bytes is defined and fits into a request.
     pub fn fits(&self, len: u64) -> bool {
-        let Ok(len @ 1..=ATOMIC_MAX) = usize::try_from(len) else { return false };
+        // Operand and comparand travel in the request, as the payload of a short put does.
+        let Ok(len @ 1..=rma::INLINE_PUT_MAX) = usize::try_from(len) else { return false };
         let (operand, comparand) = self.operands(len);
         self.op.works_on(self.datatype)
             && len.is_multiple_of(self.datatype.size())
-            && operand + comparand <= ATOMIC_MAX
+            && operand + comparand <= rma::INLINE_PUT_MAX
             && (self.op != AtomicOp::Read || self.fetch)
     }
 

@@ -1,6 +1,7 @@
 //! Which atomic operations there are: fi_atomic(3), `fi_atomicvalid` and `fi_query_atomic`.
 
-use tasuki_engine::{ATOMIC_MAX, AtomicOp, Datatype};
+use tasuki_engine::{AtomicOp, Datatype};
+use tasuki_tuning::rma;
 
 use crate::abi::*;
 use crate::guard::{Errno, Ret};
@@ -53,9 +54,9 @@ impl Kind {
     /// Most bytes of one operation's elements.
     pub fn max(self) -> usize {
         match self {
-            Kind::Base | Kind::Fetch => ATOMIC_MAX,
+            Kind::Base | Kind::Fetch => rma::INLINE_PUT_MAX,
             // The comparand travels beside the operand.
-            Kind::Compare => ATOMIC_MAX / 2,
+            Kind::Compare => rma::INLINE_PUT_MAX / 2,
         }
     }
 }
