@@ -228,8 +228,8 @@ pub enum PostError {
     /// An atomic operation is not defined for its type, or the numbers of bytes do not fit together, or there
     /// are none, or more than fit into a request (`tasuki_tuning::rma::INLINE_PUT_MAX`).
     #[error(
-        "no such atomic operation: it is not defined for its type, or its operands are of another length than \
-         its elements, or they are none, or too many"
+        "no such atomic operation: it is not defined for its type, or its operands are not as long as its \
+         elements, or these are none, or too many"
     )]
     Operands,
     /// The endpoint is closing.
