@@ -2,12 +2,12 @@
  * (docs/adr/0037-one-sided-operations-of-open-mpi-5.md).
  *
  * `mca_btl_ofi_component_close` of 4.1 and 5.0 ends with sleep(1), for the sake of libfabric's provider
- * `sockets`, as its comment says. Every other sleep of the process is the C library's. */
+ * `sockets`, as its comment says. Every other sleep of the process takes its time. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* The beginning of `mca_base_component_t`, which is so in 4.1 and 5.0. */
 struct component {
@@ -44,8 +44,7 @@ __attribute__((visibility("default"))) unsigned sleep(unsigned seconds)
 {
 	if (seconds == 1 && closes_btl_ofi(__builtin_return_address(0)))
 		return 0;
-	unsigned (*original)(unsigned) = (unsigned (*)(unsigned))dlsym(RTLD_NEXT, "sleep");
-	if (!original)
-		abort();
-	return original(seconds);
+	/* As sleep(3) says: what is left if a signal handler has interrupted it. */
+	struct timespec left = { .tv_sec = seconds };
+	return nanosleep(&left, &left) ? (unsigned)left.tv_sec : 0;
 }

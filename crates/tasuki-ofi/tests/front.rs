@@ -46,6 +46,29 @@ fn messages_over_shared_memory_and_udp() {
     stage.run_program("remote", ["map", "gone"], false);
 }
 
+/// The second that Open MPI sleeps when it closes btl/ofi is left out, and no other sleep is. The program has
+/// a `nanosleep` of its own, which counts.
+#[test]
+fn one_pause_of_open_mpi_is_left_out() {
+    let stage = Stage::with_front();
+    let folder = stage.path().join("pause");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/pause.c");
+    let compile = |arguments: &[&str]| {
+        let mut compiler = Command::new("cc");
+        compiler.current_dir(&folder).arg("-Wall").arg(&source).args(arguments);
+        assert!(compiler.status().expect("cc runs: see scripts/setup").success(), "{arguments:?}");
+    };
+    compile(&["-DCOMPONENT=ofi", "-shared", "-fPIC", "-o", "libofi.so"]);
+    compile(&["-DCOMPONENT=tcp", "-shared", "-fPIC", "-o", "libtcp.so"]);
+    compile(&["-rdynamic", "-Wl,-rpath,$ORIGIN", "-o", "pause", "libofi.so", "libtcp.so"]);
+    let mut program = Command::new(folder.join("pause"));
+    program.env("LD_PRELOAD", stage.front().join("libtasuki-openmpi.so"));
+    let output = program.output().expect("the program runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(said, "closing ofi 0, another in ofi 1, closing tcp 1, own 1\n", "{output:?}");
+}
+
 #[test]
 fn the_systems_is_not_loaded_where_tasuki_alone_is_asked_for() {
     let plain = Stage::new();
