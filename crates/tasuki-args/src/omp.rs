@@ -2,7 +2,11 @@
 
 use super::sharing::SharingArgs;
 use clap::Args;
-use std::{ffi::OsString, time::Duration};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// Options of `tasuki omp`.
 #[derive(Debug, Args)]
@@ -10,6 +14,7 @@ use std::{ffi::OsString, time::Duration};
   gcc -O2 -fopenmp heat.c -o heat
   tasuki omp -n 4 ./heat                # threads on four slots, as on one machine with four processors
   tasuki omp -n 2 --threads 8 ./heat    # eight threads on each of two hosts
+  tasuki omp -n 4 --profile ./heat      # and at the end where its time went, and what would help
 
 The program is started once; its parallel regions run on all hosts, whose memory is one. It must be linked
 dynamically, by gcc, and be the same on all hosts, as must its libraries. A page of 4096 bytes that one host
@@ -22,6 +27,12 @@ pub struct OmpArgs {
     /// Threads of each process
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub threads: u32,
+    /// Say at the end which lines, arrays and regions waited for other hosts, why, and what would help; build
+    /// the program with -g as well. FILE gets all of it, as a page (.html) or for programs (.json), at the
+    /// first process's host
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-",
+        value_parser = profile_file)]
+    pub profile: Option<PathBuf>,
     /// Run in this lab, which has the runtime; none: the only one that is up
     #[arg(long)]
     pub lab: Option<String>,
@@ -40,4 +51,29 @@ pub struct OmpArgs {
     /// Program and arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     pub program: Vec<OsString>,
+}
+
+/// A file of a kind that a profile can be written as, or `-`.
+fn profile_file(text: &str) -> Result<PathBuf, String> {
+    let is_known =
+        ["html", "json"].iter().any(|kind| Path::new(text).extension().is_some_and(|end| end == *kind));
+    if text == "-" || is_known {
+        return Ok(text.into());
+    }
+    Err("the name must end in .html or .json".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::profile_file;
+
+    #[test]
+    fn profiles_are_pages_or_json() {
+        for good in ["-", "a.html", "/tmp/a b.json"] {
+            assert_eq!(profile_file(good), Ok(good.into()));
+        }
+        for bad in ["", "html", "a.txt", "./heat"] {
+            assert!(profile_file(bad).unwrap_err().contains(".html or .json"));
+        }
+    }
 }

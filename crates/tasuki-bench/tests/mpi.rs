@@ -13,8 +13,9 @@ use tasuki_bench::{
 };
 use tasuki_process::run_limited;
 
-/// Limit of the time of a run.
-const LIMIT: Duration = Duration::from_secs(120);
+/// Limit of the time of a run: for hangs alone. Beside other programs two ranks that wait for each other get
+/// a processor in turn, a slice of milliseconds for each message.
+const LIMIT: Duration = Duration::from_secs(900);
 
 /// The program, built once for all tests with the MPI of the system.
 fn built() -> Option<PathBuf> {
@@ -248,15 +249,15 @@ fn stacks_run_in_turn_and_failures_stay_alone() {
 
 #[test]
 fn calls_that_are_timed_one_by_one_tell_of_the_worst() {
-    let calls = Plan { calls: Some(1000), ..plan(&["vader,self"], 1) };
+    let calls = Plan { calls: Some(250), ..plan(&["vader,self"], 1) };
     let Some((report, _)) = run_plan(&calls) else { return };
     assert!(report.failures.is_empty(), "{:?}", report.failures);
     for record in &report.records {
-        assert_eq!(record.samples.len(), 2 * 1000, "two repetitions");
+        assert_eq!(record.samples.len(), 2 * 250, "two repetitions");
         let mut sorted = record.samples.clone();
         sorted.sort_by(f64::total_cmp);
         let tail = record.p99_9.unwrap_or_default();
-        assert!(sorted[1997] <= tail && tail <= sorted[1999], "{tail}");
+        assert!(sorted[498] <= tail && tail <= sorted[499], "{tail}");
     }
     assert!(report.table_against("vader,self").contains("p99.9"));
 }

@@ -98,9 +98,12 @@ impl OpenMp {
         argv
     }
 
-    /// The variables of every process, as `NAME=VALUE`. `threads`: of each process.
-    pub fn exports(&self, threads: u32) -> Vec<String> {
-        vec!["TASUKI_OMP=1".into(), format!("OMP_NUM_THREADS={threads}")]
+    /// The variables of every process, as `NAME=VALUE`. `threads`: of each process; `profile`: a file for it,
+    /// or `-` for what is said at the end alone.
+    pub fn exports(&self, threads: u32, profile: Option<&Path>) -> Vec<String> {
+        let mut exports = vec!["TASUKI_OMP=1".into(), format!("OMP_NUM_THREADS={threads}")];
+        exports.extend(profile.map(|file| format!("TASUKI_OMP_PROFILE={}", file.display())));
+        exports
     }
 }
 
@@ -119,7 +122,8 @@ mod tests {
         fs::create_dir(folder.path().join("omp")).unwrap();
         fs::write(&place, "ELF").unwrap();
         let library = OpenMp::of(&provider).unwrap();
-        assert_eq!(library.exports(3), ["TASUKI_OMP=1", "OMP_NUM_THREADS=3"]);
+        assert_eq!(library.exports(3, None), ["TASUKI_OMP=1", "OMP_NUM_THREADS=3"]);
+        assert_eq!(library.exports(1, Some(Path::new("a.json")))[2], "TASUKI_OMP_PROFILE=a.json");
         let run = || {
             let argv = library.command(Path::new("/bin/echo"), &["a b".into()]);
             Command::new(&argv[0]).args(&argv[1..]).output().unwrap()

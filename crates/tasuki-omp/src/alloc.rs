@@ -4,6 +4,7 @@ use std::alloc::{GlobalAlloc, Layout};
 use std::ffi::{c_int, c_void};
 
 use crate::heap::Heap;
+use crate::profile::noted;
 use crate::thread;
 use crate::world::World;
 
@@ -53,7 +54,7 @@ fn heap_of(memory: *mut c_void) -> Option<&'static Heap> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn malloc(bytes: usize) -> *mut c_void {
     match heap() {
-        Some(heap) => heap.take(bytes, 16).cast(),
+        Some(heap) => noted(heap.take(bytes, 16), bytes).cast(),
         // SAFETY: the function takes any number.
         None => unsafe { own::__libc_malloc(bytes) },
     }
@@ -75,7 +76,7 @@ pub unsafe extern "C" fn free(memory: *mut c_void) {
 pub unsafe extern "C" fn calloc(count: usize, bytes: usize) -> *mut c_void {
     match heap() {
         Some(heap) => match count.checked_mul(bytes) {
-            Some(all) => heap.take_zeroed(all).cast(),
+            Some(all) => noted(heap.take_zeroed(all), all).cast(),
             None => std::ptr::null_mut(),
         },
         // SAFETY: the function takes any numbers.
@@ -92,7 +93,7 @@ pub unsafe extern "C" fn realloc(memory: *mut c_void, bytes: usize) -> *mut c_vo
     }
     match heap_of(memory) {
         // SAFETY: the program promises that the memory came from one of these functions.
-        Some(heap) => unsafe { heap.resize(memory.cast(), bytes) }.cast(),
+        Some(heap) => noted(unsafe { heap.resize(memory.cast(), bytes) }, bytes).cast(),
         // SAFETY: as above.
         None => unsafe { own::__libc_realloc(memory, bytes) },
     }
@@ -102,7 +103,7 @@ pub unsafe extern "C" fn realloc(memory: *mut c_void, bytes: usize) -> *mut c_vo
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn memalign(align: usize, bytes: usize) -> *mut c_void {
     match heap() {
-        Some(heap) => heap.take(bytes, align.next_power_of_two()).cast(),
+        Some(heap) => noted(heap.take(bytes, align.next_power_of_two()), bytes).cast(),
         // SAFETY: the function takes any numbers.
         None => unsafe { own::__libc_memalign(align, bytes) },
     }

@@ -9,14 +9,39 @@ use crate::plan::{Function, Kind, Plan};
 use crate::team;
 use crate::work;
 
+/// Functions without arguments, each of which hands the address to which it returns to another one. By that
+/// address the place in the program is known.
+macro_rules! told_from {
+    ($($name:ident => $function:ident;)*) => {$(
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        extern "C" fn $name() {
+            #[cfg(target_arch = "x86_64")]
+            core::arch::naked_asm!("mov rdi, [rsp]", "jmp {function}", function = sym $function);
+            #[cfg(target_arch = "aarch64")]
+            core::arch::naked_asm!("mov x0, x30", "b {function}", function = sym $function);
+        }
+    )*};
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn GOMP_parallel(function: Function, data: *mut c_void, threads: c_uint, _flags: c_uint) {
     team::parallel(function, data, threads, None);
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn GOMP_barrier() {
-    work::barrier();
+told_from! {
+    GOMP_barrier => barrier_at;
+    GOMP_loop_end => loop_end_at;
+    GOMP_sections_end => loop_end_at;
+}
+
+extern "C" fn barrier_at(place: usize) {
+    work::barrier(Some(place));
+}
+
+extern "C" fn loop_end_at(place: usize) {
+    loops::end();
+    work::barrier(Some(place));
 }
 
 #[unsafe(no_mangle)]
@@ -71,12 +96,6 @@ extern "C" fn GOMP_ordered_start() {
 
 #[unsafe(no_mangle)]
 extern "C" fn GOMP_ordered_end() {}
-
-#[unsafe(no_mangle)]
-extern "C" fn GOMP_loop_end() {
-    loops::end();
-    work::barrier();
-}
 
 #[unsafe(no_mangle)]
 extern "C" fn GOMP_loop_end_nowait() {
@@ -245,13 +264,8 @@ extern "C" fn GOMP_sections_next() -> c_uint {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn GOMP_sections_end() {
-    GOMP_loop_end();
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn GOMP_sections_end_nowait() {
-    GOMP_loop_end_nowait();
+    loops::end();
 }
 
 #[unsafe(no_mangle)]

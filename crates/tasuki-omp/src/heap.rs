@@ -56,6 +56,11 @@ impl Heap {
         (self.start..self.end).contains(&address)
     }
 
+    /// Where blocks are.
+    pub fn range(&self) -> std::ops::Range<usize> {
+        self.start..self.end
+    }
+
     /// Memory of at least so many bytes; null, with ENOMEM, if there is none. `align` is a power of two.
     pub fn take(&self, bytes: usize, align: usize) -> *mut u8 {
         self.take_block(bytes, align).0

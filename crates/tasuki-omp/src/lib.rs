@@ -10,6 +10,7 @@
 //! * [`stack`]: the program runs on shared stacks, this library on private ones. A thread that holds a lock
 //!   of shared memory must not touch shared memory, and a stack is touched by every call.
 //! * [`team`], [`work`], [`lock`]: parallel regions, what is shared out in them, and mutual exclusion.
+//! * [`profile`]: where the time goes, if that is asked for.
 //! * [`gomp`], [`tasks`], [`omp`]: the functions that programs call, as gcc 12 and its `omp.h` know them.
 //!
 //! The interface of OpenMP has no handle: the process is the program, and what belongs to it is in one place
@@ -23,6 +24,7 @@ mod lock;
 mod loops;
 mod omp;
 mod plan;
+mod profile;
 mod stack;
 mod start;
 mod tasks;

@@ -3,6 +3,8 @@
 
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
+use tasuki_profile::Wait;
+
 use crate::locals::must;
 use crate::stack::on_private;
 use crate::work::until;
@@ -19,7 +21,7 @@ pub fn of_name(name: usize) -> u32 {
 
 pub fn acquire(lock: u32) {
     let Some(world) = World::get() else { return };
-    on_private(|| must(world.shared.lock(lock)));
+    on_private(|| world.timed(Wait::Lock, || must(world.shared.lock(lock))));
 }
 
 pub fn release(lock: u32) {

@@ -97,7 +97,6 @@ pub type Function = unsafe extern "C" fn(*mut c_void);
 
 /// A parallel region, as rank 0 tells the others.
 #[derive(Clone, Copy)]
-#[repr(C)]
 pub struct Region {
     /// The function; `None`: the program ends.
     pub function: Option<Function>,
@@ -105,13 +104,54 @@ pub struct Region {
     pub data: *mut c_void,
     /// Threads of the team.
     pub threads: u32,
-    /// Whether [`Region::plan`] is that of a loop in which the region begins.
-    pub loops: bool,
-    /// That loop.
-    pub plan: Plan,
+    /// The loop in which the region begins, if it does.
+    pub plan: Option<Plan>,
     /// The number of the first construct that shares out work.
     pub ticket: u64,
 }
 
 // SAFETY: the pointers are the program's, which shares what they point to among its threads on purpose.
 unsafe impl Send for Region {}
+
+impl Region {
+    /// Words of a region that is told.
+    const WORDS: usize = 11;
+
+    /// As it is told: words of 8 bytes.
+    pub fn to_bytes(self) -> Vec<u8> {
+        let plan = self.plan.unwrap_or(Loop::NONE.plan);
+        let words: [u64; Region::WORDS] = [
+            self.function.map_or(0, |function| function as usize as u64),
+            self.data as u64,
+            self.threads.into(),
+            self.ticket,
+            self.plan.is_some().into(),
+            plan.start as u64,
+            plan.step as u64,
+            plan.total,
+            plan.chunk,
+            plan.kind as u64,
+            plan.ordered.into(),
+        ];
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    /// What was told.
+    ///
+    /// # Safety
+    /// It was told by [`Region::to_bytes`] in a process of the same program whose code lies at the same
+    /// addresses.
+    pub unsafe fn from_bytes(bytes: &[u8]) -> Option<Region> {
+        let words: Vec<u64> = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+        let [function, data, threads, ticket, is_loop, start, step, total, chunk, kind, ordered] = words[..]
+        else {
+            return None;
+        };
+        let kind = [Kind::Static, Kind::Dynamic, Kind::Guided].into_iter().find(|one| *one as u64 == kind)?;
+        let plan = Plan { start: start as i64, step: step as i64, total, chunk, kind, ordered: ordered != 0 };
+        // SAFETY: as the caller promises; null is no function.
+        let function = unsafe { std::mem::transmute::<usize, Option<Function>>(function as usize) };
+        let plan = (is_loop != 0).then_some(plan);
+        Some(Region { function, data: data as *mut c_void, threads: threads as u32, plan, ticket })
+    }
+}

@@ -9,6 +9,9 @@ const PRIVATE: usize = 256 << 10;
 /// Bytes of a shared stack.
 pub const SHARED: usize = 8 << 20;
 
+/// Bytes that code needs at least.
+const LEAST: usize = 64 << 10;
+
 /// Memory for a private stack, with a page below it that must not be touched. It is never given back.
 pub fn new_private() -> (usize, usize) {
     let rights = libc::PROT_READ | libc::PROT_WRITE;
@@ -42,6 +45,20 @@ pub unsafe fn on_shared<R>(base: usize, does: impl FnOnce() -> R) -> R {
     let result = unsafe { switch(base, SHARED, does) };
     thread::on_private_stack(was);
     result
+}
+
+/// Runs the program's code further down on the shared stack on which the thread is, beginning with a page of
+/// its own: what lies above is used by other processes meanwhile, and would come back for every call.
+///
+/// # Safety
+/// The stack at `base` is the one on which the thread is.
+pub unsafe fn on_own_page<R>(base: usize, does: impl FnOnce() -> R) -> R {
+    let top = psm::stack_pointer() as usize / tasuki_shared::PAGE * tasuki_shared::PAGE;
+    match top.checked_sub(base) {
+        // SAFETY: what lies below the thread's place on its stack is free, and nothing unwinds.
+        Some(size) if (LEAST..SHARED).contains(&size) => unsafe { switch(base, size, does) },
+        _ => does(),
+    }
 }
 
 /// # Safety

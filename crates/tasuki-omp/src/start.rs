@@ -6,12 +6,13 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use tasuki_shared::{Meeting, Options, PAGE, Shared};
+use tasuki_shared::{Meeting, Options, PAGE, Shared, Watch};
 
 use crate::heap::Heap;
 use crate::locals::must;
+use crate::profile::{self, Profiler};
 use crate::stack::{self, on_private, on_shared};
 use crate::team;
 use crate::thread;
@@ -128,10 +129,13 @@ fn join(main: usize, libc_start: usize) -> Result<&'static World, String> {
     let stacks = meeting.size as usize * per_process as usize * stack::SHARED;
     let data = data();
     let control_bytes = size_of::<Control>().next_multiple_of(PAGE);
+    let profiler = Profiler::from_env(meeting.rank, per_process).map(Arc::new);
+    let watch = profiler.clone().map(|profiler| profiler as Arc<dyn Watch>);
     let options = Options {
         bytes: BYTES + stacks + control_bytes,
         adopt: vec![data.clone()],
         system_calls: true,
+        watch,
         ..Options::default()
     };
     let shared = Shared::open(&meeting, &options, &endpoint).map_err(|error| text(&error))?;
@@ -139,6 +143,7 @@ fn join(main: usize, libc_start: usize) -> Result<&'static World, String> {
     let places = Places {
         addresses: [main, data.start, data.end, libc_start, threads as fn() -> _ as usize],
         threads: per_process,
+        profiled: profiler.is_some(),
     };
     let stacks_start = control as usize + control_bytes;
     let (heap_start, heap_end) = (stacks_start + stacks, stacks_start + stacks + BYTES);
@@ -165,7 +170,7 @@ fn join(main: usize, libc_start: usize) -> Result<&'static World, String> {
     // SAFETY: the shared memory lives as long as the process.
     let top = unsafe { &(*control).top.0 };
     let heap = Heap::new(heap_start, heap_end, top);
-    let world = World::set(World::new(shared, heap, control, stacks_start, per_process, schedule));
+    let world = World::set(World::new(shared, heap, control, stacks_start, per_process, schedule, profiler));
     team::start_threads(world).map_err(|error| format!("a thread cannot be started: {error}"))?;
     Ok(world)
 }
@@ -256,6 +261,9 @@ unsafe extern "C" fn ended(status: c_int, _: *mut c_void) {
             team::dismiss(world);
             leave(world, status);
         }
+        if world.profiler.is_some() {
+            eprintln!("tasuki omp: no profile, as the program has ended inside of a parallel region");
+        }
         // The others can do nothing without this process, and are told that it is gone.
         // SAFETY: the call takes a number and does not return.
         unsafe { libc::_exit(status) }
@@ -264,6 +272,7 @@ unsafe extern "C" fn ended(status: c_int, _: *mut c_void) {
 
 /// Leaves together with the other processes, and ends this one, whose streams have been flushed.
 fn leave(world: &World, status: c_int) -> ! {
+    profile::gather(world);
     // SAFETY: the object is used by no thread any more, and is not dropped again: the process ends here.
     let shared = unsafe { std::ptr::read(&world.shared) };
     must(shared.depart());

@@ -2,10 +2,12 @@
 
 use std::ffi::c_void;
 
+use tasuki_profile::Wait;
+
 use crate::locals::must;
 use crate::loops;
 use crate::plan::{Function, Plan, Region};
-use crate::stack::{self, on_private, on_shared};
+use crate::stack::{self, on_own_page, on_private, on_shared};
 use crate::thread::{self, ALONE, Member};
 use crate::world::World;
 
@@ -36,8 +38,8 @@ fn take_part(world: &World, region: &Region, local: u32) {
 fn enter(region: &Region, id: u32) {
     thread::join(Member { id, threads: region.threads, level: 1 });
     thread::set_ticket(region.ticket);
-    if region.loops {
-        loops::begin(region.plan);
+    if let Some(plan) = region.plan {
+        loops::begin(plan);
     }
 }
 
@@ -50,26 +52,25 @@ pub fn parallel(function: Function, data: *mut c_void, wanted: u32, plan: Option
     let Some(world) = world.filter(|_| threads > 1) else {
         return alone(function, data, member, plan);
     };
-    let region = Region {
-        function: Some(function),
-        data,
-        threads,
-        loops: plan.is_some(),
-        plan: plan.unwrap_or(Plan::signed(0, 0, 1)),
-        ticket: thread::ticket(),
-    };
+    let region = Region { function: Some(function), data, threads, plan, ticket: thread::ticket() };
     on_private(|| {
-        world.set_region(region);
-        must(world.shared.barrier());
+        world.note_region(region.function);
+        must(world.shared.tell_all(&region.to_bytes()));
+        must(world.shared.phase(begins(function)));
         world.locals.tell(world.per_process - 1, &region);
     });
     enter(&region, 0);
-    // SAFETY: the program promises that its threads may call the function.
-    unsafe { function(data) };
+    // SAFETY: rank 0's first thread is on its shared stack. The program promises that its threads may call
+    // the function.
+    unsafe { on_own_page(world.stack(0), || function(data)) };
     thread::join(member);
     on_private(|| {
-        world.locals.wait();
-        must(world.shared.barrier());
+        world.timed(Wait::Barrier, || {
+            world.locals.wait();
+            must(world.shared.barrier());
+        });
+        world.note_region(None);
+        must(world.shared.phase(ends(function)));
     });
 }
 
@@ -89,27 +90,40 @@ fn alone(function: Function, data: *mut c_void, member: Member, plan: Option<Pla
 /// What the processes beside rank 0 do until the program ends.
 pub fn serve(world: &'static World) {
     loop {
-        must(world.shared.barrier());
-        let region = world.region();
-        if region.function.is_none() {
-            return;
-        }
+        let told = must(world.shared.hear());
+        // SAFETY: rank 0 tells nothing else, and code lies at the same addresses there.
+        let Some(region) = (unsafe { Region::from_bytes(&told) }) else { return };
+        let Some(function) = region.function else { return };
+        world.note_region(region.function);
+        must(world.shared.phase(begins(function)));
         world.locals.tell(world.per_process - 1, &region);
         take_part(world, &region, 0);
-        world.locals.wait();
-        // What threads here have printed comes before what rank 0 prints next.
-        // SAFETY: the call takes null for all streams.
-        unsafe { libc::fflush(std::ptr::null_mut()) };
-        must(world.shared.barrier());
+        world.timed(Wait::Barrier, || {
+            world.locals.wait();
+            // What threads here have printed comes before what rank 0 prints next.
+            // SAFETY: the call takes null for all streams.
+            unsafe { libc::fflush(std::ptr::null_mut()) };
+            must(world.shared.barrier());
+        });
+        world.note_region(None);
     }
+}
+
+/// The phase of the program with which a region begins, known by its function.
+fn begins(function: Function) -> u64 {
+    function as usize as u64
+}
+
+/// The phase that follows a region.
+fn ends(function: Function) -> u64 {
+    // No function has an address in the kernel's half.
+    begins(function) | 1 << 63
 }
 
 /// The program ends: the other processes may end, too.
 pub fn dismiss(world: &World) {
-    let plan = Plan::signed(0, 0, 1);
-    let (function, data) = (None, std::ptr::null_mut());
-    world.set_region(Region { function, data, threads: 0, loops: false, plan, ticket: 0 });
-    must(world.shared.barrier());
+    let region = Region { function: None, data: std::ptr::null_mut(), threads: 0, plan: None, ticket: 0 };
+    must(world.shared.tell_all(&region.to_bytes()));
 }
 
 impl World {

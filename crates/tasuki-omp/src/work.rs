@@ -3,6 +3,9 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use tasuki_profile::Wait;
+
+use crate::locals::must;
 use crate::stack::on_private;
 use crate::thread;
 use crate::world::{SLOTS, Slot, World};
@@ -75,7 +78,7 @@ pub fn single_copy() -> Option<usize> {
     if slot.came.fetch_add(1, Ordering::AcqRel) == 0 {
         return None;
     }
-    barrier();
+    barrier(None);
     let copied = slot.copied.load(Ordering::Acquire);
     leave(ticket);
     Some(copied)
@@ -86,13 +89,23 @@ pub fn hand_copy(copy: usize) {
     let Some(world) = World::get().filter(|_| thread::member().threads > 1) else { return };
     let ticket = thread::ticket() - 1;
     world.slot(ticket).copied.store(copy, Ordering::Release);
-    barrier();
+    barrier(None);
     leave(ticket);
 }
 
-/// Waits for all threads of the team.
-pub fn barrier() {
+/// Waits for all threads of the team. What follows is a phase of the program, known by its place.
+pub fn barrier(place: Option<usize>) {
     let member = thread::member();
     let Some(world) = World::get().filter(|_| member.threads > 1) else { return };
-    on_private(|| world.locals.barrier(&world.shared, world.per_process, member.threads));
+    let waits = || world.locals.barrier(&world.shared, world.per_process, member.threads);
+    // The first thread of each process stands for all of them.
+    if !member.id.is_multiple_of(world.per_process) {
+        return on_private(waits);
+    }
+    on_private(|| {
+        world.timed(Wait::Barrier, waits);
+        if let Some(place) = place {
+            must(world.shared.phase(place as u64));
+        }
+    });
 }

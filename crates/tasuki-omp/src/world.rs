@@ -1,13 +1,13 @@
 //! What belongs to the program in this process.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::{Arc, OnceLock};
 
-use tasuki_shared::Shared;
+use tasuki_shared::{NODES_MAX, Shared};
 
 use crate::heap::Heap;
 use crate::locals::Locals;
-use crate::plan::Region;
+use crate::profile::Profiler;
 
 /// Constructs that share out work which may be under way at a time, because threads run ahead (`nowait`).
 pub const SLOTS: u64 = 64;
@@ -20,6 +20,8 @@ pub struct Places {
     pub addresses: [usize; 5],
     /// Threads of each process.
     pub threads: u32,
+    /// A profile is made.
+    pub profiled: bool,
 }
 
 /// A page of its own for what one construct shares out.
@@ -42,14 +44,21 @@ pub struct Slot {
 /// The first pages of the shared memory.
 #[repr(C, align(4096))]
 pub struct Control {
-    /// Written by rank 0 between two barriers.
-    pub region: Region,
     /// Written by rank 0 at the start.
     pub places: Places,
     /// The end of what was taken of the heap.
     pub top: TopPage,
     /// Where constructs share out work.
     pub slots: [Slot; SLOTS as usize],
+    /// What processes leave for rank 0 at the end, by rank.
+    pub parcels: [Parcel; NODES_MAX],
+}
+
+/// Memory that a process leaves for rank 0; nothing as long as the address is 0.
+#[repr(C)]
+pub struct Parcel {
+    pub address: AtomicUsize,
+    pub bytes: AtomicUsize,
 }
 
 /// The heap's end, in a page of its own.
@@ -72,6 +81,8 @@ pub struct World {
     pub wanted: AtomicU32,
     /// `OMP_SCHEDULE`, or what `omp_set_schedule` has set: kind and chunk.
     pub schedule: (AtomicU32, AtomicI64),
+    /// Records what happens, if a profile is asked for.
+    pub profiler: Option<Arc<Profiler>>,
 }
 
 // SAFETY: the pointer is to shared memory that lives as long as the process, and what is behind it is used as
@@ -100,6 +111,7 @@ impl World {
         stacks: usize,
         per_process: u32,
         schedule: (u32, i64),
+        profiler: Option<Arc<Profiler>>,
     ) -> World {
         World {
             shared,
@@ -110,6 +122,7 @@ impl World {
             locals: Locals::default(),
             wanted: AtomicU32::new(0),
             schedule: (AtomicU32::new(schedule.0), AtomicI64::new(schedule.1)),
+            profiler,
         }
     }
 
@@ -122,22 +135,16 @@ impl World {
         self.per_process * self.shared.size()
     }
 
-    /// The region that rank 0 has told of. Only rank 0 writes it, and only between two barriers.
-    pub fn region(&self) -> Region {
-        // SAFETY: a barrier lies between this and rank 0's write, before and after.
-        unsafe { (&raw const (*self.control).region).read() }
-    }
-
-    /// Rank 0 tells of a region.
-    pub fn set_region(&self, region: Region) {
-        // SAFETY: all others wait in a barrier.
-        unsafe { (&raw mut (*self.control).region).write(region) };
-    }
-
     /// Where a construct shares out work.
     pub fn slot(&self, ticket: u64) -> &Slot {
         // SAFETY: the control page lives as long as the process, and slots are used by atomic operations.
         unsafe { &(*self.control).slots[(ticket % SLOTS) as usize] }
+    }
+
+    /// What a process leaves for rank 0.
+    pub fn parcel(&self, rank: u32) -> &Parcel {
+        // SAFETY: the control pages live as long as the process, and parcels are used by atomic operations.
+        unsafe { &(*self.control).parcels[rank as usize] }
     }
 
     /// The shared stack of a thread of this process.

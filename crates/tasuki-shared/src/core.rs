@@ -1,13 +1,16 @@
 //! The state of a process that shares memory, behind one lock: the protocol, and what it wants done.
 
 use std::collections::HashMap;
-use std::io;
+use std::sync::Arc;
 use std::time::Instant;
 
 use tasuki_dsm::{Access, Action, Lock, Message, Node, NodeId, Page};
 use tasuki_engine::{Buffer, Completion, Endpoint, Peer, RecvArgs, Report, SendArgs};
 
+use crate::note::Notes;
+use crate::prefetch::Prefetch;
 use crate::segment::{PAGE, Segment};
+use crate::watch::Watch;
 
 /// Bytes of a buffer into which messages of all peers come.
 const BUFFER: usize = 64 * (Message::LEN + PAGE);
@@ -34,11 +37,17 @@ pub(crate) struct Core {
     pub lost: Option<String>,
     /// The process is leaving: others may leave, too.
     pub leaving: bool,
+    /// Told what happens to pages.
+    pub watch: Option<Arc<dyn Watch>>,
+    /// What other processes have told.
+    pub notes: Notes,
+    /// What is asked for early.
+    pub prefetch: Prefetch,
 }
 
 impl Core {
     /// The state of a process whose node is new; peers by rank.
-    pub fn new(node: Node, peers: Vec<Option<Peer>>) -> Core {
+    pub fn new(node: Node, peers: Vec<Option<Peer>>, pages: u32, watch: Option<Arc<dyn Watch>>) -> Core {
         let buffers = (0..BUFFERS).map(|_| vec![0; BUFFER].into_boxed_slice()).collect();
         let (began, granted, lost) = (Instant::now(), HashMap::new(), None);
         Core {
@@ -51,7 +60,15 @@ impl Core {
             news: false,
             lost,
             leaving: false,
+            watch,
+            notes: Notes::default(),
+            prefetch: Prefetch::new(pages),
         }
+    }
+
+    /// Peers by rank; `None`: this process.
+    pub fn peers(&self) -> impl Iterator<Item = Option<Peer>> {
+        self.peers.iter().copied()
     }
 
     /// Nanoseconds since the process joined.
@@ -139,6 +156,9 @@ impl Core {
         if total != bytes.len() as u64 {
             return Err(format!("rank {rank} sends a message of {total} bytes, which no process does"));
         }
+        if self.take_note(rank, bytes)? {
+            return Ok(());
+        }
         let (head, page) = bytes.split_at(bytes.len().min(Message::LEN));
         let message = Message::from_bytes(head).map_err(|error| format!("rank {rank}: {error}"))?;
         let expected = if matches!(message, Message::Bytes { .. }) { PAGE } else { 0 };
@@ -147,7 +167,26 @@ impl Core {
         }
         let now = self.now();
         self.node.handle(NodeId(rank as u8), message, now).map_err(|violation| violation.to_string())?;
-        self.act(page, endpoint, segment)
+        self.act(page, endpoint, segment)?;
+        self.ask_early(endpoint, segment)
+    }
+
+    /// A phase of the program begins.
+    pub fn phase(&mut self, key: u64, endpoint: &Endpoint, segment: &Segment) -> Result<(), String> {
+        self.prefetch.begin(key, self.now());
+        self.ask_early(endpoint, segment)
+    }
+
+    /// Asks for pages that will be needed soon.
+    pub fn ask_early(&mut self, endpoint: &Endpoint, segment: &Segment) -> Result<(), String> {
+        while let Some((page, access)) = self.prefetch.next() {
+            if self.node.access(page) < access {
+                self.fault(page, access, endpoint, segment)?;
+            } else {
+                self.prefetch.came(page);
+            }
+        }
+        Ok(())
     }
 
     /// A thread waits for a page.
@@ -190,8 +229,15 @@ impl Core {
                     *self.passed.entry(of).or_default() += 1;
                     self.news = true;
                 }
-                action => of_kernel(action, came, segment)
-                    .map_err(|error| format!("the kernel refuses {action:?}: {error}"))?,
+                action => {
+                    if let Action::Install { page, .. } | Action::Zero(page) | Action::Unprotect(page) =
+                        action
+                    {
+                        self.prefetch.came(page);
+                    }
+                    self.of_kernel(action, came, segment)
+                        .map_err(|error| format!("the kernel refuses {action:?}: {error}"))?;
+                }
             }
         }
         Ok(())
@@ -224,18 +270,5 @@ impl Core {
         // SAFETY: the head lives until `send` returns, and a page that is sent is here, and threads cannot
         // write to it: the node has protected it before.
         unsafe { endpoint.send(&args) }.map_err(|error| format!("{to}: {error}"))
-    }
-}
-
-/// Does with a page what the kernel does.
-fn of_kernel(action: Action, came: &[u8], segment: &Segment) -> io::Result<()> {
-    match action {
-        Action::Protect(page) => segment.protect(page, true),
-        Action::Unprotect(page) => segment.protect(page, false),
-        Action::Drop(page) => segment.drop_page(page),
-        Action::Install { page, access } => segment.install(page, came, access),
-        Action::Zero(page) => segment.zero(page),
-        Action::Wake(page) => segment.wake(page),
-        _ => Ok(()),
     }
 }

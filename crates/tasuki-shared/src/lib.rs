@@ -11,15 +11,20 @@
 
 mod core;
 mod error;
+mod kernel;
 mod meeting;
+mod note;
 mod options;
+mod prefetch;
 mod segment;
 mod service;
 mod shared;
+mod watch;
 
 pub use error::{Lost, OpenError};
 pub use meeting::{Meeting, MeetingError, PlaceError};
 pub use options::Options;
 pub use segment::PAGE;
 pub use shared::Shared;
-pub use tasuki_dsm::{Access, Counters};
+pub use tasuki_dsm::{Access, Counters, NODES_MAX};
+pub use watch::Watch;

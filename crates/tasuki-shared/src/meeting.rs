@@ -12,7 +12,7 @@ use tasuki_dsm::NODES_MAX;
 use tasuki_engine::{Address, AddressError};
 
 /// What a hello begins with; the last byte is the version of all messages of shared memory.
-const MAGIC: [u8; 8] = *b"TsSMem\0\x01";
+const MAGIC: [u8; 8] = *b"TsSMem\0\x02";
 /// Bytes of a hello: magic, number of processes, rank, bytes of the memory, address.
 const HELLO: usize = 8 + 4 + 4 + 8 + Address::LEN;
 /// The longest text by which rank 0 refuses.

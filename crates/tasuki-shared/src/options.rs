@@ -1,8 +1,10 @@
 //! What a process says when it joins.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::segment::PAGE;
+use crate::watch::Watch;
 
 /// How a process takes part in shared memory. All processes of a program must use the same values.
 #[derive(Clone, Debug)]
@@ -26,6 +28,8 @@ pub struct Options {
     /// Told, once and from any thread, why the memory is lost. It may end the process, and must not call
     /// [`crate::Shared`].
     pub on_loss: fn(&str),
+    /// Told what happens to pages here.
+    pub watch: Option<Arc<dyn Watch>>,
 }
 
 impl Default for Options {
@@ -39,6 +43,7 @@ impl Default for Options {
             run: 16,
             hold: 50_000,
             on_loss: end_process,
+            watch: None,
         }
     }
 }

@@ -118,7 +118,8 @@ impl Segment {
         self.windows().find_map(|window| window.page_of(address))
     }
 
-    fn address(&self, page: Page) -> usize {
+    /// Where a page begins.
+    pub fn address(&self, page: Page) -> usize {
         let address = self.windows().find_map(|window| window.address(page));
         // The node knows no other pages; an address that is none makes the kernel refuse.
         address.unwrap_or(usize::MAX / PAGE * PAGE)

@@ -106,9 +106,14 @@ pub(crate) fn answer_faults(inner: &Inner) {
             read.map_err(|error| format!("page faults cannot be read: {error}"))?;
             for fault in faults.drain(..) {
                 let Some(page) = segment.page_of(fault.address) else { continue };
+                if let Some(watch) = &core.watch {
+                    watch.fault(fault.address, fault.writes, fault.thread);
+                }
                 let access = if fault.writes { Access::Write } else { Access::Read };
+                core.prefetch.fault(page, access);
                 core.fault(page, access, endpoint, segment)?;
             }
+            core.ask_early(endpoint, segment)?;
             core.tick(endpoint, segment)
         });
         match result {

@@ -12,6 +12,7 @@ use tasuki_engine::Endpoint;
 use crate::core::Core;
 use crate::error::{Lost, OpenError};
 use crate::meeting::Meeting;
+use crate::note;
 use crate::options::Options;
 use crate::segment::{PAGE, Segment};
 use crate::service::{Inner, answer_faults, take_messages};
@@ -57,7 +58,7 @@ impl Shared {
             .map_err(|error| OpenError::Thread(error.into()))?;
         let inner = Arc::new(Inner {
             endpoint,
-            core: Mutex::new(Core::new(node, peers)),
+            core: Mutex::new(Core::new(node, peers, options.all_pages(), options.watch.clone())),
             changed: Condvar::new(),
             segment,
             ending: AtomicBool::new(false),
@@ -157,6 +158,27 @@ impl Shared {
                 return Ok(());
             }
         }
+    }
+
+    /// Tells all other processes up to 1024 bytes: each hears them by [`Shared::hear`], in no order with what
+    /// other processes tell.
+    ///
+    /// # Panics
+    /// If there are more.
+    pub fn tell_all(&self, note: &[u8]) -> Result<(), Lost> {
+        assert!(note.len() <= note::LONGEST, "a note of {} bytes", note.len());
+        self.inner.with(|core, endpoint, _| core.tell_all(note, endpoint))
+    }
+
+    /// Waits for what another process tells, each of which one thread hears.
+    pub fn hear(&self) -> Result<Box<[u8]>, Lost> {
+        self.inner.wait(|core| core.notes.next())
+    }
+
+    /// A phase of the program begins here, known by its key, and the one before it ends. What threads of this
+    /// process waited for in earlier phases of the same key is asked for now, if that has gained time.
+    pub fn phase(&self, key: u64) -> Result<(), Lost> {
+        self.inner.with(|core, endpoint, segment| core.phase(key, endpoint, segment))
     }
 
     /// Takes a lock, which is known by its number in all processes, and waits for it.

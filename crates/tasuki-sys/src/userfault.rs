@@ -13,6 +13,10 @@ use nix::errno::Errno;
 const API: u64 = 0xAA;
 /// `UFFD_FEATURE_PAGEFAULT_FLAG_WP`: faults of writes to protected pages are told.
 const FEATURE_WRITE_PROTECTION: u64 = 1;
+/// `UFFD_FEATURE_THREAD_ID` (Linux 4.14): the thread is told.
+const FEATURE_THREAD: u64 = 1 << 8;
+/// `UFFD_FEATURE_EXACT_ADDRESS` (Linux 5.18): the address is told, and not its page alone.
+const FEATURE_EXACT_ADDRESS: u64 = 1 << 11;
 /// `UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP`.
 const REGISTER_MISSING_AND_PROTECTED: u64 = 1 | 2;
 /// `UFFDIO_COPY_MODE_WP`: the page is protected from writes from the start.
@@ -99,6 +103,19 @@ pub struct Fault {
     pub address: usize,
     /// It writes.
     pub writes: bool,
+    /// The thread, as gettid(2) names it; 0: not told.
+    pub thread: u32,
+}
+
+impl Fault {
+    /// The instruction that touched the page: of a system call, the one behind it. `None` if the kernel does
+    /// not tell it (`CONFIG_HAVE_ARCH_TRACEHOOK`), or the thread does not wait any more.
+    pub fn instruction(&self) -> Option<u64> {
+        // See proc_pid_syscall(5): the last number is where the thread is, whatever it waits in.
+        let told = std::fs::read_to_string(format!("/proc/self/task/{}/syscall", self.thread)).ok()?;
+        let last = told.split_ascii_whitespace().next_back()?;
+        u64::from_str_radix(last.strip_prefix("0x")?, 16).ok()
+    }
 }
 
 /// A descriptor that tells of faults and answers them.
@@ -137,10 +154,18 @@ impl UserFault {
             Err(error) => return Err(error.into()),
         };
         let fault = UserFault { file: fd.into(), user_mode_only };
-        let mut handshake = Handshake { api: API, features: FEATURE_WRITE_PROTECTION, ioctls: 0 };
-        // SAFETY: the kernel reads and writes the structure, which lives until the call returns.
-        unsafe { ioctl::api(fault.raw(), &mut handshake) }?;
+        // A kernel that does not know a feature refuses, and may be asked for less.
+        fault
+            .agree(FEATURE_WRITE_PROTECTION | FEATURE_THREAD | FEATURE_EXACT_ADDRESS)
+            .or_else(|_| fault.agree(FEATURE_WRITE_PROTECTION))?;
         Ok(fault)
+    }
+
+    fn agree(&self, features: u64) -> io::Result<()> {
+        let mut handshake = Handshake { api: API, features, ioctls: 0 };
+        // SAFETY: the kernel reads and writes the structure, which lives until the call returns.
+        unsafe { ioctl::api(self.raw(), &mut handshake) }?;
+        Ok(())
     }
 
     /// True if system calls with pages that are not here fail.
@@ -175,7 +200,11 @@ impl UserFault {
                 let word =
                     |at: usize| message[at..].first_chunk().map_or(0, |word| u64::from_ne_bytes(*word));
                 if message[0] == EVENT_PAGE_FAULT {
-                    each(Fault { address: word(16) as usize, writes: word(8) & WRITES != 0 });
+                    each(Fault {
+                        address: word(16) as usize,
+                        writes: word(8) & WRITES != 0,
+                        thread: word(24) as u32,
+                    });
                 }
             }
         }

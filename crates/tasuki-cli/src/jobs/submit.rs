@@ -59,7 +59,8 @@ pub fn omp(arguments: &OmpArgs) -> Result<ExitCode, Failure> {
     let program = find_program(name, &own_environment())
         .ok_or_else(|| Failure::new(format!("there is no program {}", name.display())))?;
     OpenMp::check(&program, &own_environment()).map_err(|error| unfit(&error))?;
-    let exports = [library.exports(arguments.threads), arguments.export.clone()].concat();
+    let exports =
+        [library.exports(arguments.threads, arguments.profile.as_deref()), arguments.export.clone()].concat();
     let request = WorkRequest {
         ranks: arguments.processes,
         program: &library.command(&program, rest),

@@ -73,6 +73,15 @@ fn what_openmp_programs_return_and_what_is_none() {
         &["-n", "2", "/bin/true"],
         "true: it does not use OpenMP; build it with gcc -fopenmp",
     );
+    // A profile is said at the end, and kept where the program runs; the program ends as it does without.
+    let page = folder.path().join("profile.html");
+    let output =
+        cluster.output("omp", &["-n", "2", &format!("--profile={}", page.display()), &ends, "return"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(7) && told.contains("tasuki omp: program ran for"), "{told}");
+    let page = std::fs::read_to_string(page).expect("a page");
+    assert!(page.starts_with("<!doctype html>") && page.contains("program ran for"), "{page}");
+    cluster.refused("omp", &["-n", "2", "--profile=a.txt", &ends], "must end in .html or .json");
     // Users whose system calls would not find pages that are elsewhere are told so before the program begins.
     let library = std::env::current_exe().expect("its path").with_file_name("libtasuki_omp.so");
     std::fs::create_dir(folder.path().join("omp")).expect("a folder");

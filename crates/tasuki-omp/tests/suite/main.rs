@@ -1,6 +1,9 @@
 //! Programs of gcc's OpenMP, unmodified: on one machine with gcc's own library, and as several processes that
 //! meet on this machine. What they print must be the same.
 
+mod profile;
+
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -19,12 +22,21 @@ impl Program {
     fn build_with(source: &str, options: &[&str]) -> Program {
         let folder = tempfile::tempdir().expect("a folder for the program");
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(source);
-        let mut gcc = Command::new(if source.ends_with(".cpp") { "g++" } else { "gcc" });
+        let compiler = match source.rsplit('.').next() {
+            Some("cpp") => "g++",
+            Some("f90") => "gfortran",
+            _ => "gcc",
+        };
+        let mut gcc = Command::new(compiler);
         gcc.args(["-O2", "-fopenmp", "-Wall", "-Wextra", "-Werror"]).args(options);
         let output = gcc.arg(file).arg("-o").arg(folder.path().join("program")).arg("-lm").output();
         let output = output.expect("gcc runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         Program { folder }
+    }
+
+    fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     fn path(&self) -> PathBuf {
@@ -47,6 +59,19 @@ impl Program {
 
     /// Starts one of these processes.
     fn process(&self, rank: u32, processes: u32, threads: u32, at: u8, arguments: &[&str]) -> Child {
+        self.process_with(rank, processes, threads, at, arguments, &[])
+    }
+
+    /// As [`Program::process`], with variables beside the usual ones.
+    fn process_with(
+        &self,
+        rank: u32,
+        processes: u32,
+        threads: u32,
+        at: u8,
+        arguments: &[&str],
+        variables: &[(&str, &OsStr)],
+    ) -> Child {
         let [_, b, c, d] = std::process::id().to_be_bytes();
         let address = format!("127.{}.{c}.{d}", b & 3 | at << 2);
         // `timeout` ends a program that hangs; it takes a small part of this even on a busy machine.
@@ -61,7 +86,8 @@ impl Program {
             ("TASUKI_IDENTITY", "127.0.0.1"),
             ("OMP_NUM_THREADS", &threads.to_string()),
         ]);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts")
+        command.envs(variables.iter().copied()).stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts")
     }
 
     /// What each process prints, all of which must end with success.
@@ -130,6 +156,23 @@ fn programs_of_cpp_are_spread_too() {
         assert_eq!(printed, all as usize, "{said:?}");
         let last = said[0].lines().filter(|&line| line != "thread").collect::<Vec<_>>();
         assert_eq!(last, [format!("{} {all} 36126944", 4950 * all), "100000 child".to_owned()], "{said:?}");
+    }
+}
+
+/// Allocatable arrays, data of modules, threadprivate variables and reductions over arrays. Skipped without
+/// gfortran; with TASUKI_NO_SKIP that is a failure.
+#[test]
+fn programs_of_fortran_are_spread_too() {
+    if Command::new("gfortran").arg("--version").output().is_err() {
+        assert!(std::env::var_os("TASUKI_NO_SKIP").is_none(), "there is no gfortran: scripts/setup --tests");
+        return eprintln!("skipped: there is no gfortran");
+    }
+    let program = Program::build("fields.f90");
+    for (at, (processes, threads)) in [(2, 1), (3, 1), (2, 2)].into_iter().enumerate() {
+        let all = (processes * threads).to_string();
+        let expected = program.alone(processes * threads, &[&all]);
+        assert!(expected.contains("threads T T\nordered T"), "{expected}");
+        assert_eq!(program.spread(processes, threads, 26 + at as u8, &[&all])[0], expected);
     }
 }
 

@@ -66,7 +66,7 @@ fn those_who_go_again_are_named() {
         let numbers = [3_u32.to_le_bytes(), 2_u32.to_le_bytes()].concat();
         let endpoint = tasuki_engine::Endpoint::open(&endpoint()).expect("opens");
         let bytes = (64_u64 << 20).to_le_bytes();
-        let hello = [&b"TsSMem\0\x01"[..], &numbers, &bytes, &endpoint.address().to_bytes()].concat();
+        let hello = [&b"TsSMem\0\x02"[..], &numbers, &bytes, &endpoint.address().to_bytes()].concat();
         dies.write_all(&hello).expect("written");
         drop(dies);
         let told = first.join().expect("no panic");

@@ -27,6 +27,11 @@ pub(super) const ALL: &[Variable] = &[
         "Set by `tasuki omp` for the processes of a program, whose threads it spreads; not for users.",
     ),
     told(
+        "TASUKI_OMP_PROFILE",
+        "a file, or -",
+        "Set by `tasuki omp --profile`: where the profile goes; - for standard error alone; not for users.",
+    ),
+    told(
         "TASUKI_CORES_HOST",
         "the name of a host",
         "Set by `tasuki run --cores` for every rank: the host that it runs on, which core files then tell.",

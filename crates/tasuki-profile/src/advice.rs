@@ -1,0 +1,142 @@
+//! What would help, in words.
+
+use serde::Serialize;
+
+use crate::arrays::{Array, Pages};
+use crate::names::Kind;
+use crate::profile::Region;
+use crate::sharing::Sharing;
+use crate::words::PAGE;
+
+/// Times below this share of a region's time are not worth a word.
+const LEAST_SHARE: f64 = 0.02;
+/// Processes compute unequally if the slowest one takes so much longer than all on average.
+const UNEQUAL: f64 = 1.5;
+/// The most that is said.
+const MOST: usize = 8;
+
+/// Something that would help.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Advice {
+    /// The array or the region that it is about.
+    pub about: String,
+    /// What is wrong, and what to do.
+    pub text: String,
+    /// The threads' time that it is about, s: the most that it can gain, all threads together.
+    pub seconds: f64,
+}
+
+/// What to do about pages of a thread's stack.
+const OF_STACK: &str = "what a region takes over from the function around it lies there, beside what that \
+    function writes: fewer and longer regions; variables that threads write are better private, or sums of \
+    a reduction";
+
+/// What would help, the most first.
+pub(crate) fn advice(arrays: &[Array], regions: &[Region], processes: usize) -> Vec<Advice> {
+    let time: f64 = regions.iter().map(|region| region.seconds).sum::<f64>() * processes as f64;
+    let mut all: Vec<Advice> =
+        arrays.iter().flat_map(of_array).chain(regions.iter().filter_map(of_region)).collect();
+    all.retain(|advice| advice.seconds > time * LEAST_SHARE);
+    all.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
+    all.truncate(MOST);
+    all
+}
+
+fn of_array(array: &Array) -> Vec<Advice> {
+    let told = |text: String, seconds: f64| Advice { about: array.name.clone(), text, seconds };
+    let whole = match array.kind {
+        Kind::Schedule => Some(
+            "hosts take turns at the page by which iterations are handed out: schedule(static), or larger \
+             chunks, as schedule(dynamic, 1000)",
+        ),
+        Kind::Heap => Some(
+            "hosts take turns at the page by which memory is handed out: allocate before the region, or \
+             fewer and larger blocks",
+        ),
+        _ => None,
+    };
+    if let Some(text) = whole {
+        return vec![told(text.to_owned(), array.seconds)];
+    }
+    let of_pages = |pages: &Pages| {
+        match pages.why {
+        Sharing::FalseSharing | Sharing::SameWords | Sharing::Exchanged if array.kind == Kind::Stack => {
+            told(OF_STACK.to_owned(), pages.seconds)
+        }
+        Sharing::FalseSharing => told(false_sharing(array, pages.pages), pages.seconds),
+        Sharing::SameWords => told(
+            "hosts write the same words in turn: a reduction, or a copy for each thread that is added up at \
+             the end"
+                .to_owned(),
+            pages.seconds,
+        ),
+        Sharing::Exchanged => told(
+            "one host writes what others read: this is what the program exchanges. It weighs less if each \
+             thread computes more between two exchanges: larger parts, or a larger problem"
+                .to_owned(),
+            pages.seconds,
+        ),
+        Sharing::Once if pages.used_alone > pages.seconds / 2.0 => told(
+            "one thread uses it outside of parallel regions, and its pages move once for that: a parallel \
+             loop, with a reduction for what is summed up"
+                .to_owned(),
+            pages.used_alone,
+        ),
+        Sharing::Once if pages.filled_alone > pages.seconds / 2.0 => told(
+            "it is filled by one thread, and every page moves once then: fill it in a parallel loop with the \
+             schedule of those that use it"
+                .to_owned(),
+            pages.filled_alone,
+        ),
+        Sharing::Once => told(
+            "each page comes once to each host that uses it, as it must if all read it; threads that keep to \
+             their own parts in all loops, schedule(static), need fewer"
+                .to_owned(),
+            pages.seconds,
+        ),
+    }
+    };
+    array.pages.iter().map(of_pages).collect()
+}
+
+/// What to do about false sharing depends on how much of an array it is.
+fn false_sharing(array: &Array, pages: u64) -> String {
+    let all = array.bytes.div_ceil(PAGE as u64).max(1);
+    let what = match array.kind {
+        Kind::Small => "blocks of less than a page",
+        _ => "different parts",
+    };
+    let remedy = match array.kind {
+        Kind::Small => "allocate what a thread uses in blocks of 4096 bytes or more",
+        _ if all <= 2 => {
+            "put what each thread writes 4096 bytes apart, make it private, or sum it up by a reduction"
+        }
+        _ if pages * 4 >= all => {
+            "give each thread one part that stays its own: schedule(static) without a chunk, over the \
+             array's slowest index"
+        }
+        _ => {
+            "begin each thread's part with a page: rows padded to a multiple of 4096 bytes, or chunks of so \
+             many"
+        }
+    };
+    let which = if pages == 1 { "the same page".to_owned() } else { format!("the same {pages} pages") };
+    format!("hosts use {what} of {which}: {remedy}")
+}
+
+fn of_region(region: &Region) -> Option<Advice> {
+    let place = region.place.as_ref()?;
+    let mean = region.computing.iter().sum::<f64>() / region.computing.len() as f64;
+    let most = region.computing.iter().copied().fold(0.0, f64::max);
+    if most < mean * UNEQUAL || most == 0.0 {
+        return None;
+    }
+    let slowest = region.computing.iter().position(|&seconds| seconds == most)?;
+    let text = format!(
+        "rank {slowest} computes {:.1} times as long as all on average, and the others wait at the end: \
+         shares of equal work, or schedule(dynamic) with large chunks",
+        most / mean
+    );
+    let seconds = (most - mean) * region.computing.len() as f64;
+    Some(Advice { about: format!("the region at {place}"), text, seconds })
+}
