@@ -33,6 +33,9 @@ pub struct OmpArgs {
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-",
         value_parser = profile_file)]
     pub profile: Option<PathBuf>,
+    /// Also run a program that calls what cannot work on several hosts: threads of its own, or fork
+    #[arg(long)]
+    pub unchecked: bool,
     /// Run in this lab, which has the runtime; none: the only one that is up
     #[arg(long)]
     pub lab: Option<String>,

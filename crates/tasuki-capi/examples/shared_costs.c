@@ -61,7 +61,8 @@ int main(int argc, char **argv) {
     if (rank == last)
         memset(memory, 1, pages * TASUKI_SHARED_PAGE);
     tasuki_shared_barrier(shared);
-    for (int i = 0; rank == 0 && i < rounds; i++) {
+    // From the last to the first: pages that follow those that were read are brought early.
+    for (int i = rounds - 1; rank == 0 && i >= 0; i--) {
         double begin = microseconds();
         (void)page[(size_t)i * TASUKI_SHARED_PAGE];
         took[i] = microseconds() - begin;

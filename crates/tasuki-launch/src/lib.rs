@@ -24,6 +24,7 @@ mod env;
 mod flavour;
 mod front;
 mod hydra;
+mod imports;
 mod installed;
 mod job;
 mod launcher;

@@ -6,19 +6,12 @@
 use crate::{
     Job, Mpi, Setting, Transport,
     elf::{self, Kind},
+    imports::imports,
     libfabric, program,
     python::is_python,
     setting::Scope,
 };
-use object::{
-    Endianness,
-    elf::{FileHeader64, SHT_DYNSYM},
-    read::{ReadCache, ReadRef, elf::FileHeader, elf::Sym},
-};
-use std::{
-    fs::{self, File},
-    path::Path,
-};
+use std::{fs, path::Path};
 
 /// The settings of these operations, if the job's program has any and its MPI can send them over Tasuki.
 pub(crate) fn settings(mpi: &Mpi, job: &Job) -> Option<[Setting; 2]> {
@@ -64,22 +57,10 @@ fn may_have_windows(file: &Path) -> bool {
 /// Whether a program calls functions of windows: `MPI_Win_create`, `mpi_win_create_`, `PMPI_Win_create` and
 /// so on.
 fn has_windows(file: &Path) -> bool {
-    let Ok(file) = File::open(file) else { return false };
-    let cache = ReadCache::new(file);
-    names_window::<FileHeader64<Endianness>>(&cache).unwrap_or(false)
-}
-
-fn names_window<'a, H: FileHeader<Endian = Endianness>>(
-    file: impl ReadRef<'a>,
-) -> Result<bool, object::Error> {
-    let header = H::parse(file)?;
-    let endian = header.endian()?;
-    let symbols = header.sections(endian, file)?.symbols(endian, file, SHT_DYNSYM)?;
-    Ok(symbols.iter().any(|symbol| {
-        let name = symbol.name(endian, symbols.strings()).unwrap_or_default().to_ascii_lowercase();
-        let name = name.strip_prefix(b"p").unwrap_or(&name);
-        symbol.is_undefined(endian) && name.starts_with(b"mpi_win_")
-    }))
+    imports(file).iter().any(|name| {
+        let name = name.to_ascii_lowercase();
+        name.strip_prefix('p').unwrap_or(&name).starts_with("mpi_win_")
+    })
 }
 
 #[cfg(test)]

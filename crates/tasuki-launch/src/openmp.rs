@@ -2,7 +2,8 @@
 //! serves.
 
 use crate::{
-    Environment, detect::DetectError, elf, front::is_plain, loader::shared_libraries, provider::Provider,
+    Environment, detect::DetectError, elf, front::is_plain, imports::imports, loader::shared_libraries,
+    provider::Provider,
 };
 use std::{
     ffi::OsString,
@@ -60,11 +61,12 @@ impl OpenMp {
         Ok(Self { library })
     }
 
-    /// Finds out whether a program is one of gcc's OpenMP, linked dynamically, without an MPI.
+    /// Finds out whether a program is one of gcc's OpenMP, linked dynamically, without an MPI, and calls
+    /// nothing that cannot work on several hosts. `unchecked`: it may call what it likes.
     ///
     /// # Errors
     /// If it is not: why, and what to do.
-    pub fn check(program: &Path, env: &Environment) -> Result<(), OpenMpError> {
+    pub fn check(program: &Path, env: &Environment, unchecked: bool) -> Result<(), OpenMpError> {
         let unfit = |why: &str| OpenMpError::Unfit { program: program.into(), why: why.into() };
         let kind =
             elf::kind(program).map_err(|source| DetectError::Unreadable { path: program.into(), source })?;
@@ -80,8 +82,9 @@ impl OpenMp {
         if has("libmpi") {
             return Err(unfit("it uses MPI: start it with `tasuki run`, and give its ranks threads"));
         }
+        let calls = if unchecked { None } else { imports(program).iter().find_map(|name| misfit(name)) };
         match (has("libgomp.so.1"), has("libomp.so") || has("libiomp5.so")) {
-            (true, _) => Ok(()),
+            (true, _) => calls.map_or(Ok(()), |why| Err(unfit(why))),
             (false, true) => {
                 Err(unfit("it was built by clang or Intel's compiler; build it with gcc -fopenmp"))
             }
@@ -106,6 +109,24 @@ impl OpenMp {
         exports
     }
 }
+
+/// Why a program that calls this function cannot be spread.
+fn misfit(function: &str) -> Option<&'static str> {
+    match function {
+        "pthread_create" | "thrd_create" => Some(THREADS),
+        _ if function.starts_with("_ZNSt6thread15_M_start_thread") => Some(THREADS),
+        "fork" | "_Fork" => Some(FORK),
+        _ => None,
+    }
+}
+
+/// Threads that are not OpenMP's.
+const THREADS: &str = "it starts threads of its own (pthread_create, std::thread), and what these \
+    allocate is not there on other hosts; make them OpenMP's, or use --unchecked if they have nothing to do with the \
+    parallel regions";
+/// Copies of the process.
+const FORK: &str = "it calls fork, and a child has none of the memory that hosts share; start programs by \
+    system, popen or posix_spawn, or use --unchecked if it does not come to that call";
 
 #[cfg(test)]
 mod tests {
@@ -147,14 +168,39 @@ mod tests {
             let program = folder.path().join(name);
             let status = Command::new("gcc").args(options).arg(&source).arg("-o").arg(&program).status();
             assert!(status.unwrap().success());
-            OpenMp::check(&program, &Vec::new()).map_err(|error| error.to_string())
+            OpenMp::check(&program, &Vec::new(), false).map_err(|error| error.to_string())
         };
         assert_eq!(built("good", &["-fopenmp"]), Ok(()));
         assert!(built("without", &[]).unwrap_err().ends_with("build it with gcc -fopenmp"));
         assert!(built("static", &["-fopenmp", "-static"]).unwrap_err().contains("linked statically"));
         let script = folder.path().join("script");
         fs::write(&script, "#!/bin/sh\n").unwrap();
-        let told = OpenMp::check(&script, &Vec::new()).unwrap_err().to_string();
+        let told = OpenMp::check(&script, &Vec::new(), false).unwrap_err().to_string();
         assert!(told.ends_with("name the OpenMP program itself, not a script"), "{told}");
+    }
+
+    #[test]
+    fn programs_that_call_what_cannot_work_are_refused_unless_the_user_vouches() {
+        let folder = tempfile::tempdir().unwrap();
+        let check = |compiler: &str, text: &str, unchecked: bool| {
+            let (source, program) = (folder.path().join("a.cpp"), folder.path().join("a"));
+            fs::write(&source, format!("{text}\n#pragma omp parallel\nf();\n}}\n")).unwrap();
+            let mut built = Command::new(compiler);
+            let language = if compiler == "g++" { "c++" } else { "c" };
+            let status =
+                built.args(["-fopenmp", "-x", language]).arg(&source).arg("-o").arg(&program).status();
+            assert!(status.unwrap().success());
+            OpenMp::check(&program, &Vec::new(), unchecked).map_err(|error| error.to_string())
+        };
+        let threads = "#include <pthread.h>\nvoid *g(void *a) { return a; }\nvoid f(void) {}\n\
+                       int main(void) {\npthread_t t; pthread_create(&t, 0, g, 0); pthread_join(t, 0);";
+        assert!(check("gcc", threads, false).unwrap_err().contains("starts threads of its own"));
+        assert_eq!(check("gcc", threads, true), Ok(()));
+        let cpp = "#include <thread>\nvoid f() {}\nint main() {\nstd::thread(f).join();";
+        assert!(check("g++", cpp, false).unwrap_err().contains("starts threads of its own"));
+        let forks = "#include <unistd.h>\nvoid f(void) {}\nint main(void) {\nfork();";
+        assert!(check("gcc", forks, false).unwrap_err().contains("calls fork"));
+        let starts = "#include <stdlib.h>\nvoid f(void) {}\nint main(void) {\nsystem(\"true\");";
+        assert_eq!(check("gcc", starts, false), Ok(()));
     }
 }

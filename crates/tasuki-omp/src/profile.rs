@@ -54,8 +54,10 @@ impl Profiler {
 
     /// Memory was allocated by the program.
     fn allocated(&self, memory: usize, bytes: usize) {
-        let from = caller::caller();
-        on_private(|| self.lock().allocated(memory as u64, bytes as u64, from));
+        on_private(|| {
+            let from = caller::caller();
+            self.lock().allocated(memory as u64, bytes as u64, from);
+        });
     }
 
     fn finish(&self) -> Record {

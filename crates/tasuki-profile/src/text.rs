@@ -34,7 +34,8 @@ pub fn print(profile: &Profile) -> String {
     if profile.untold > 0 {
         let _ = write!(text, "\n{} faults more were at places that are not told apart.", profile.untold);
     }
-    text + "\n"
+    // Names are the program's.
+    tasuki_terminal::visible(&(text + "\n")).into_owned()
 }
 
 /// The profile in one sentence.

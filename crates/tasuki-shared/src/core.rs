@@ -43,6 +43,8 @@ pub(crate) struct Core {
     pub notes: Notes,
     /// What is asked for early.
     pub prefetch: Prefetch,
+    /// Messages without bytes that wait for [`Core::flush`]. They may be overtaken by others.
+    outbox: Vec<(NodeId, Message)>,
 }
 
 impl Core {
@@ -63,6 +65,7 @@ impl Core {
             watch,
             notes: Notes::default(),
             prefetch: Prefetch::new(pages),
+            outbox: Vec::new(),
         }
     }
 
@@ -216,10 +219,10 @@ impl Core {
     pub fn act(&mut self, came: &[u8], endpoint: &Endpoint, segment: &Segment) -> Result<(), String> {
         while let Some(action) = self.node.poll_action() {
             match action {
-                Action::Send { to, message } => self.send(to, message, None, endpoint)?,
+                Action::Send { to, message } => self.outbox.push((to, message)),
                 Action::SendPage { to, message } => {
                     let Message::Bytes { page, .. } = message else { continue };
-                    self.send(to, message, Some(segment.buffer(page)), endpoint)?;
+                    self.send(to, message, Some(segment.buffer(page)), false, endpoint)?;
                 }
                 Action::Locked(lock) => {
                     *self.granted.entry(lock).or_default() += 1;
@@ -243,11 +246,25 @@ impl Core {
         Ok(())
     }
 
+    /// Sends what waits: messages to the same node one after the other, so that they share packets.
+    pub fn flush(&mut self, endpoint: &Endpoint) -> Result<(), String> {
+        let mut outbox = std::mem::take(&mut self.outbox);
+        outbox.sort_by_key(|(to, _)| to.0);
+        for (index, &(to, message)) in outbox.iter().enumerate() {
+            let more = outbox.get(index + 1).is_some_and(|(next, _)| *next == to);
+            self.send(to, message, None, more, endpoint)?;
+        }
+        outbox.clear();
+        self.outbox = outbox;
+        Ok(())
+    }
+
     fn send(
         &mut self,
         to: NodeId,
         message: Message,
         page: Option<Buffer>,
+        more: bool,
         endpoint: &Endpoint,
     ) -> Result<(), String> {
         let Some(peer) = self.peers.get(usize::from(to.0)).copied().flatten() else {
@@ -264,7 +281,7 @@ impl Core {
             inject: true,
             report: Report::Failure,
             delivery: false,
-            more: false,
+            more,
             context: 0,
         };
         // SAFETY: the head lives until `send` returns, and a page that is sent is here, and threads cannot

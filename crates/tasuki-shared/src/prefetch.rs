@@ -27,6 +27,8 @@ const PERIOD_MAX: u64 = 1024;
 const AT_A_TIME: usize = 64;
 /// Pages of a phase that are remembered.
 const PAGES_MAX: usize = 1 << 14;
+/// Pages of all phases that are remembered: some 10 MB.
+const KEPT_MAX: usize = 1 << 18;
 /// Keys that are remembered.
 const KEYS_MAX: usize = 1 << 12;
 
@@ -46,6 +48,8 @@ pub(crate) struct Prefetch {
     phases: HashMap<u64, Phase>,
     /// The phase in which the process is, and since when, ns.
     now: Option<(u64, u64)>,
+    /// Pages of all phases.
+    kept: usize,
     queue: VecDeque<(Page, Access)>,
     under_way: HashSet<Page>,
 }
@@ -94,6 +98,7 @@ impl Prefetch {
             rows: VecDeque::new(),
             phases: HashMap::new(),
             now: None,
+            kept: 0,
             queue: VecDeque::new(),
             under_way: HashSet::new(),
         }
@@ -113,14 +118,16 @@ impl Prefetch {
         }
         self.now = Some((key, now));
         let phase = self.phases.entry(key).or_insert_with(Phase::new);
+        let before = phase.kept();
         self.queue.extend(phase.begin());
+        self.kept -= before - phase.kept();
     }
 
     /// A thread waits for a page.
     pub fn fault(&mut self, page: Page, access: Access) {
         let phase = self.now.and_then(|(key, _)| self.phases.get_mut(&key));
         if let Some(phase) = phase {
-            phase.waits(page, access);
+            self.kept += usize::from(phase.waits(page, access, self.kept < KEPT_MAX));
         }
         // A page that is asked for to be written is taken from others, who may be about to use it.
         if access == Access::Read {
@@ -192,12 +199,22 @@ impl Phase {
         pages
     }
 
-    fn waits(&mut self, page: Page, access: Access) {
+    fn kept(&self) -> usize {
+        self.sets.iter().map(HashMap::len).sum()
+    }
+
+    /// A thread waits for a page: true if the page is new, which it can be only if there is room.
+    fn waits(&mut self, page: Page, access: Access, room: bool) -> bool {
         let set = self.set();
-        if set.len() < PAGES_MAX || set.contains_key(&page) {
-            let known = set.entry(page).or_insert(access);
+        if let Some(known) = set.get_mut(&page) {
             *known = access.max(*known);
+            return false;
         }
+        let is_kept = room && set.len() < PAGES_MAX;
+        if is_kept {
+            set.insert(page, access);
+        }
+        is_kept
     }
 
     fn end(&mut self, ns: u64) {

@@ -93,6 +93,17 @@ fn few_pages_are_under_way_at_a_time_and_little_is_kept() {
     assert_eq!(asked, PAGES_MAX);
     (0..2 * KEYS_MAX as u64).for_each(|key| prefetch.begin(key, 0));
     assert_eq!(prefetch.phases.len(), KEYS_MAX);
+    let mut prefetch = Prefetch::new(1 << 30);
+    for key in 0..100 {
+        prefetch.begin(key, 0);
+        (0..many).for_each(|page| prefetch.fault(Page(page * 2), Access::Write));
+    }
+    let kept = |prefetch: &Prefetch| prefetch.phases.values().map(Phase::kept).sum::<usize>();
+    assert_eq!((prefetch.kept, kept(&prefetch)), (KEPT_MAX, KEPT_MAX));
+    // Phases that are watched again are forgotten first.
+    (0..100).for_each(|_| prefetch.begin(0, 0));
+    assert_eq!(prefetch.kept, kept(&prefetch));
+    assert!(prefetch.kept < KEPT_MAX);
 }
 
 /// How often a thread waits that reads so many pages in a row, from this one on. `here`: pages that have

@@ -49,6 +49,7 @@ impl Inner {
             return Err(Lost(reason.clone()));
         }
         let result = does(&mut core, &self.endpoint, &self.segment);
+        let result = result.and_then(|value| core.flush(&self.endpoint).map(|()| value));
         if let Err(reason) = &result {
             // Under the lock: where this ends the process, no thread learns of the loss in another way and
             // ends it with success.

@@ -1,28 +1,20 @@
 //! Which call of the program asked for memory.
 
-use std::cell::Cell;
 use std::ffi::c_void;
 
-/// Frames that are looked through: this library's, those of C++ or Fortran, and then the program's.
-const FRAMES: usize = 16;
-
-thread_local! {
-    /// The thread is looking: what that allocates is not looked for.
-    static LOOKING: Cell<bool> = const { Cell::new(false) };
-}
+/// Frames that are looked through: this library's on the private stack, those of C++ or Fortran, and then the
+/// program's.
+const FRAMES: usize = 32;
 
 /// Loads what finds callers, before the program begins: at its first use it allocates memory.
 pub fn prepare() {
     frames();
 }
 
-/// An address in the instruction of the program that called; 0 if it is not known.
+/// An address in the instruction of the program that called; 0 if it is not known. On the private stack: the
+/// loader's and libc's locks are taken here.
 pub fn caller() -> u64 {
-    if LOOKING.replace(true) {
-        return 0;
-    }
     let frames = frames();
-    LOOKING.set(false);
     let own = object(caller as fn() -> u64 as usize);
     let others = || frames.iter().copied().filter(|&frame| object(frame) != own && object(frame) != 0);
     let program = program();
