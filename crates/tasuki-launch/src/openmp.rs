@@ -121,8 +121,8 @@ fn misfit(function: &str) -> Option<&'static str> {
 }
 
 /// Threads that are not OpenMP's.
-const THREADS: &str = "it starts threads of its own (pthread_create, std::thread), and what these \
-    allocate is not there on other hosts; make them OpenMP's, or use --unchecked if they have nothing to do with the \
+const THREADS: &str = "it starts threads of its own (pthread_create, std::thread), and what these allocate \
+    is not there on other hosts; make them OpenMP's, or use --unchecked if they have nothing to do with the \
     parallel regions";
 /// Copies of the process.
 const FORK: &str = "it calls fork, and a child has none of the memory that hosts share; start programs by \
