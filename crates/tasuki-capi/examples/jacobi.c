@@ -44,6 +44,7 @@ int main(int argc, char **argv) {
     check(tasuki_shared_barrier(shared));
     double begin = seconds();
     for (long step = 0; step < steps; step++) {
+        check(tasuki_shared_phase(shared, 0));
         const double *from = memory[step % 2];
         double *to = memory[1 - step % 2];
         for (size_t y = first ? first : 1; y < end && y < n - 1; y++)

@@ -143,6 +143,13 @@ pub unsafe extern "C" fn tasuki_shared_fetch(
 
 /// See `tasuki_shared.h`.
 #[unsafe(no_mangle)]
+pub unsafe extern "C" fn tasuki_shared_phase(shared: *const Shared, key: u64) -> c_int {
+    // SAFETY: as above.
+    guard::unit(|| Ok(unsafe { handle(shared) }?.phase(key)?))
+}
+
+/// See `tasuki_shared.h`.
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn tasuki_shared_count(shared: *const Shared, counters: *mut Counters) -> c_int {
     guard::unit(|| {
         // SAFETY: as above.

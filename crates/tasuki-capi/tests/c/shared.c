@@ -58,6 +58,19 @@ static int works(tasuki_shared *shared, uint64_t *words) {
     CHECK(tasuki_shared_fetch(shared, theirs, (size_t)PAGES * TASUKI_SHARED_PAGE, 0) == TASUKI_OK);
     for (size_t i = 0; i < (size_t)PAGES * TASUKI_SHARED_PAGE; i++)
         CHECK(theirs[i] == next + 1);
+    /* In every step each reads the word that the one before has written, and writes its own. */
+    uint64_t *steps = words + (size_t)(1 + size * PAGES) * TASUKI_SHARED_PAGE / 8;
+    uint64_t *own = steps + (size_t)rank * TASUKI_SHARED_PAGE / 8;
+    const uint64_t *other = steps + (size_t)next * TASUKI_SHARED_PAGE / 8;
+    for (uint64_t step = 1; step <= 5 * ROUNDS; step++) {
+        *own = step;
+        CHECK(tasuki_shared_barrier(shared) == TASUKI_OK);
+        CHECK(tasuki_shared_phase(shared, 1) == TASUKI_OK);
+        CHECK(*other == step);
+        CHECK(tasuki_shared_barrier(shared) == TASUKI_OK);
+        CHECK(tasuki_shared_phase(shared, 2) == TASUKI_OK);
+    }
+    CHECK(tasuki_shared_phase(NULL, 1) == TASUKI_EINVAL);
     tasuki_shared_counters counters;
     CHECK(tasuki_shared_count(shared, &counters) == TASUKI_OK && counters.fresh >= PAGES);
     CHECK(size == 1 || counters.installed >= PAGES);
