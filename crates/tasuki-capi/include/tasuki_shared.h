@@ -87,8 +87,8 @@ int tasuki_shared_fetch(const tasuki_shared *shared, const void *from, size_t by
 
 /*
  * A phase of the program begins here in this process, and the one before it ends: a step of a loop behind its
- * barrier, say. Phases of the same kind have the same key, any number. What threads waited for in earlier ones
- * is asked for now, all together, unless that was found to gain no time.
+ * barrier, say. Phases of the same kind have the same key, any number. What threads waited for in earlier
+ * ones is asked for now, all together, unless that was found to gain no time.
  */
 int tasuki_shared_phase(const tasuki_shared *shared, uint64_t key);
 
