@@ -5,6 +5,7 @@
 //! rank 0, on data that are shared already.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::io::Write;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -262,7 +263,9 @@ unsafe extern "C" fn ended(status: c_int, _: *mut c_void) {
             leave(world, status);
         }
         if world.profiler.is_some() {
-            eprintln!("tasuki omp: no profile, as the program has ended inside of a parallel region");
+            let told = b"tasuki omp: no profile, as the program has ended inside of a parallel region\n";
+            // Standard error may be closed, and the program ends all the same.
+            let _ = std::io::stderr().write_all(told);
         }
         // The others can do nothing without this process, and are told that it is gone.
         // SAFETY: the call takes a number and does not return.

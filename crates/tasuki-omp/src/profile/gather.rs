@@ -56,24 +56,25 @@ fn fetch(world: &World, rank: u32) -> Option<Record> {
 
 /// Says where the time went.
 fn say(world: &World, profiler: &Profiler, records: &[Record]) {
-    if records.len() < world.shared.size() as usize {
-        eprintln!("tasuki omp: a process has no memory left for what it recorded; it is not in the profile");
-    }
     let program = std::fs::read_link("/proc/self/exe").unwrap_or_default();
     let name = program.file_name().map_or("the program".into(), OsStr::to_string_lossy);
     let names = Program::load(files(&program));
     let profile = Profile::of(&name, records, &names, &areas(world));
-    let told = tasuki_profile::print(&profile);
+    let mut told = tasuki_profile::print(&profile);
+    if records.len() < world.shared.size() as usize {
+        told += "tasuki omp: a process had no memory left for what it recorded; it is not in the profile\n";
+    }
+    if profile.arrays.iter().any(|array| array.seconds > 0.0) && !names.has_lines() {
+        told += "Lines are known of programs that were built with -g as well.\n";
+    }
+    let file = Path::new(&profiler.file);
+    if profiler.file != "-"
+        && let Err(error) = write(file, &profile)
+    {
+        told += &format!("tasuki omp: cannot write {}: {error}\n", file.display());
+    }
     // Standard error may be closed: nothing is left to be told then.
     let _ = std::io::stderr().write_all(told.as_bytes());
-    if profile.arrays.iter().any(|array| array.seconds > 0.0) && !names.has_lines() {
-        eprintln!("Lines are known of programs that were built with -g as well.");
-    }
-    if profiler.file != "-"
-        && let Err(error) = write(Path::new(&profiler.file), &profile)
-    {
-        eprintln!("tasuki omp: cannot write {}: {error}", Path::new(&profiler.file).display());
-    }
 }
 
 fn write(file: &Path, profile: &Profile) -> std::io::Result<()> {

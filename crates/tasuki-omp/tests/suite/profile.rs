@@ -101,4 +101,8 @@ fn a_profile_that_cannot_be_kept_is_told() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && told.contains("cannot write /nowhere/a.json: No such file"), "{told}");
     assert!(Path::new("/nowhere").metadata().is_err());
+    // Nobody can be told anything, and the program ends as it would all the same.
+    let full = fs::File::options().write(true).open("/dev/full").expect("it can be written to");
+    let output = command.stderr(full).output().expect("runs");
+    assert!(output.status.success() && !output.stdout.is_empty(), "{}", text(&output));
 }
