@@ -26,10 +26,31 @@ pub struct Advice {
     pub seconds: f64,
 }
 
-/// What to do about pages of a thread's stack.
+/// What iterations are handed out by.
+const OF_SCHEDULE: &str = "hosts take turns at the page by which iterations are handed out: \
+    schedule(static), or larger chunks, as schedule(dynamic, 1000)";
+/// What memory is handed out by.
+const OF_HEAP: &str = "hosts take turns at the page by which memory is handed out: allocate before the \
+    region, or fewer and larger blocks";
+/// Pages of a thread's stack.
 const OF_STACK: &str = "what a region takes over from the function around it lies there, beside what that \
     function writes: fewer and longer regions; variables that threads write are better private, or sums of \
     a reduction";
+/// See [`Sharing::SameWords`].
+const SAME_WORDS: &str = "hosts write the same words in turn: a reduction, or a copy for each thread that \
+    is added up at the end";
+/// See [`Sharing::Exchanged`].
+const EXCHANGED: &str = "one host writes what others read: this is what the program exchanges. It weighs \
+    less if each thread computes more between two exchanges: larger parts, or a larger problem";
+/// Pages that come once, to the thread that runs outside of parallel regions.
+const USED_ALONE: &str = "one thread uses it outside of parallel regions, and its pages move once for that: \
+    a parallel loop, with a reduction for what is summed up";
+/// Pages that come once, from the thread that runs outside of parallel regions.
+const FILLED_ALONE: &str = "it is filled by one thread, and every page moves once then: fill it in a \
+    parallel loop with the schedule of those that use it";
+/// See [`Sharing::Once`].
+const ONCE: &str = "each page comes once to each host that uses it, as it must if all read it; threads that \
+    keep to their own parts in all loops, schedule(static), need fewer";
 
 /// What would help, the most first.
 pub(crate) fn advice(arrays: &[Array], regions: &[Region], processes: usize) -> Vec<Advice> {
@@ -43,60 +64,33 @@ pub(crate) fn advice(arrays: &[Array], regions: &[Region], processes: usize) -> 
 }
 
 fn of_array(array: &Array) -> Vec<Advice> {
-    let told = |text: String, seconds: f64| Advice { about: array.name.clone(), text, seconds };
+    let told = |(text, seconds): (String, f64)| Advice { about: array.name.clone(), text, seconds };
     let whole = match array.kind {
-        Kind::Schedule => Some(
-            "hosts take turns at the page by which iterations are handed out: schedule(static), or larger \
-             chunks, as schedule(dynamic, 1000)",
-        ),
-        Kind::Heap => Some(
-            "hosts take turns at the page by which memory is handed out: allocate before the region, or \
-             fewer and larger blocks",
-        ),
+        Kind::Schedule => Some(OF_SCHEDULE),
+        Kind::Heap => Some(OF_HEAP),
         _ => None,
     };
-    if let Some(text) = whole {
-        return vec![told(text.to_owned(), array.seconds)];
+    match whole {
+        Some(text) => vec![told((text.to_owned(), array.seconds))],
+        None => array.pages.iter().map(|pages| told(of_pages(array, pages))).collect(),
     }
-    let of_pages = |pages: &Pages| {
-        match pages.why {
+}
+
+/// What to do about pages of an array, and the time that it is about.
+fn of_pages(array: &Array, pages: &Pages) -> (String, f64) {
+    let most_of = |part: f64| part > pages.seconds / 2.0;
+    let (text, seconds) = match pages.why {
         Sharing::FalseSharing | Sharing::SameWords | Sharing::Exchanged if array.kind == Kind::Stack => {
-            told(OF_STACK.to_owned(), pages.seconds)
+            (OF_STACK, pages.seconds)
         }
-        Sharing::FalseSharing => told(false_sharing(array, pages.pages), pages.seconds),
-        Sharing::SameWords => told(
-            "hosts write the same words in turn: a reduction, or a copy for each thread that is added up at \
-             the end"
-                .to_owned(),
-            pages.seconds,
-        ),
-        Sharing::Exchanged => told(
-            "one host writes what others read: this is what the program exchanges. It weighs less if each \
-             thread computes more between two exchanges: larger parts, or a larger problem"
-                .to_owned(),
-            pages.seconds,
-        ),
-        Sharing::Once if pages.used_alone > pages.seconds / 2.0 => told(
-            "one thread uses it outside of parallel regions, and its pages move once for that: a parallel \
-             loop, with a reduction for what is summed up"
-                .to_owned(),
-            pages.used_alone,
-        ),
-        Sharing::Once if pages.filled_alone > pages.seconds / 2.0 => told(
-            "it is filled by one thread, and every page moves once then: fill it in a parallel loop with the \
-             schedule of those that use it"
-                .to_owned(),
-            pages.filled_alone,
-        ),
-        Sharing::Once => told(
-            "each page comes once to each host that uses it, as it must if all read it; threads that keep to \
-             their own parts in all loops, schedule(static), need fewer"
-                .to_owned(),
-            pages.seconds,
-        ),
-    }
+        Sharing::FalseSharing => return (false_sharing(array, pages.pages), pages.seconds),
+        Sharing::SameWords => (SAME_WORDS, pages.seconds),
+        Sharing::Exchanged => (EXCHANGED, pages.seconds),
+        Sharing::Once if most_of(pages.used_alone) => (USED_ALONE, pages.used_alone),
+        Sharing::Once if most_of(pages.filled_alone) => (FILLED_ALONE, pages.filled_alone),
+        Sharing::Once => (ONCE, pages.seconds),
     };
-    array.pages.iter().map(of_pages).collect()
+    (text.to_owned(), seconds)
 }
 
 /// What to do about false sharing depends on how much of an array it is.

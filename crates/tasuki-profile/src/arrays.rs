@@ -61,7 +61,7 @@ pub struct Pages {
 
 /// All arrays, and to which one a page counts.
 pub(crate) struct Arrays {
-    pub all: Vec<Array>,
+    all: Vec<Array>,
     by_page: HashMap<u64, usize>,
 }
 
@@ -101,8 +101,10 @@ impl<'a> Things<'a> {
 
     fn at(&self, address: u64) -> Thing {
         let area = self.areas.iter().find(|area| area.range.contains(&address));
+        let of_area =
+            |area: &Area| Thing { name: area.name.clone(), kind: area.kind, range: area.range.clone() };
         if let Some(area) = area.filter(|area| area.kind != Kind::Small) {
-            return Thing { name: area.name.clone(), kind: area.kind, range: area.range.clone() };
+            return of_area(area);
         }
         let block = self.blocks.range(..=address).next_back().map(|(_, block)| *block);
         if let Some(block) = block.filter(|block| address - block.start < block.bytes) {
@@ -113,7 +115,7 @@ impl<'a> Things<'a> {
             return Thing { name, kind: Kind::Block, range: block.start..block.start + block.bytes };
         }
         if let Some(area) = area {
-            return Thing { name: area.name.clone(), kind: area.kind, range: area.range.clone() };
+            return of_area(area);
         }
         match self.names.data(address) {
             Some(data) => Thing { name: data.name, kind: Kind::Variable, range: data.range },
@@ -150,7 +152,7 @@ impl<'a> Things<'a> {
 }
 
 impl Arrays {
-    /// Puts pages together to arrays, the most waited for first.
+    /// Puts pages together to arrays.
     pub fn of(records: &[Record], things: &Things) -> Arrays {
         let mut pages: BTreeMap<u64, Page> = BTreeMap::new();
         for (process, record) in records.iter().enumerate() {
@@ -183,7 +185,6 @@ impl Arrays {
         }
         // The maps need all parts of each array.
         placed.iter().for_each(|(index, why, start, page)| arrays.all[*index].take(*why, *start, page));
-        arrays.sort();
         arrays
     }
 
@@ -192,15 +193,14 @@ impl Arrays {
         self.by_page.get(&page).map(|&index| &self.all[index])
     }
 
-    fn sort(&mut self) {
-        let mut order: Vec<usize> = (0..self.all.len()).collect();
-        order.sort_by(|&one, &other| self.all[other].seconds.total_cmp(&self.all[one].seconds));
-        let place: HashMap<usize, usize> = order.iter().enumerate().map(|(to, &from)| (from, to)).collect();
-        self.by_page.values_mut().for_each(|index| *index = place[index]);
-        self.all = order.iter().map(|&from| self.all[from].clone()).collect();
-        for array in &mut self.all {
+    /// All of them, the most waited for first.
+    pub fn sorted(self) -> Vec<Array> {
+        let mut all = self.all;
+        all.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
+        for array in &mut all {
             array.pages.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
         }
+        all
     }
 }
 

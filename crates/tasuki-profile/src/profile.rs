@@ -84,7 +84,8 @@ impl Profile {
             .collect();
         regions.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
         let all = whole(records, |sum| sum.function != 0);
-        let advice = advice(&arrays.all, &regions, records.len());
+        let arrays = arrays.sorted();
+        let advice = advice(&arrays, &regions, records.len());
         Profile {
             program: program.to_owned(),
             seconds: first.ns as f64 / 1e9,
@@ -93,7 +94,7 @@ impl Profile {
             waits: all.waits,
             regions,
             lines,
-            arrays: arrays.all,
+            arrays,
             advice,
             untold: records.iter().map(|record| record.untold).sum(),
         }

@@ -110,9 +110,10 @@ mod tests {
     fn variables_functions_and_lines_are_those_of_the_source() {
         let folder = tempfile::tempdir().expect("a folder");
         let source = folder.path().join("names.c");
-        let text = "static double grid[512];\nint counter = 1;\nint sum(int a)\n{\n    return a + counter;\n\
-                    }\n                    int main(void) { return sum(0) + (int)grid[1]; }\n";
-        fs::write(&source, text).expect("written");
+        let variables = "static double grid[512];\nint counter = 1;\n";
+        let text = "int sum(int a)\n{\n    return a + counter;\n}\n";
+        let main = "int main(void) { return sum(0) + (int)grid[1]; }\n";
+        fs::write(&source, [variables, text, main].concat()).expect("written");
         let path = folder.path().join("names");
         let mut gcc = Command::new("gcc");
         let status = gcc.args(["-g", "-O0", "-no-pie"]).arg(&source).arg("-o").arg(&path).status();

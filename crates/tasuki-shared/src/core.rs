@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tasuki_dsm::{Access, Action, Lock, Message, Node, NodeId, Page};
-use tasuki_engine::{Buffer, Completion, Endpoint, Peer, RecvArgs, Report, SendArgs};
+use tasuki_engine::{Buffer, Completion, Endpoint, Peer, RecvArgs, Report};
 
 use crate::note::Notes;
 use crate::prefetch::Prefetch;
@@ -24,7 +24,7 @@ const NEVER: u64 = u64::MAX;
 pub(crate) struct Core {
     pub node: Node,
     /// By rank; `None`: this process.
-    peers: Vec<Option<Peer>>,
+    pub peers: Vec<Option<Peer>>,
     buffers: Vec<Box<[u8]>>,
     began: Instant,
     /// Locks that have come and that no thread has taken yet.
@@ -44,7 +44,7 @@ pub(crate) struct Core {
     /// What is asked for early.
     pub prefetch: Prefetch,
     /// Messages without bytes that wait for [`Core::flush`]. They may be overtaken by others.
-    outbox: Vec<(NodeId, Message)>,
+    pub outbox: Vec<(NodeId, Message)>,
 }
 
 impl Core {
@@ -67,11 +67,6 @@ impl Core {
             prefetch: Prefetch::new(pages),
             outbox: Vec::new(),
         }
-    }
-
-    /// Peers by rank; `None`: this process.
-    pub fn peers(&self) -> impl Iterator<Item = Option<Peer>> {
-        self.peers.iter().copied()
     }
 
     /// Nanoseconds since the process joined.
@@ -244,48 +239,5 @@ impl Core {
             }
         }
         Ok(())
-    }
-
-    /// Sends what waits: messages to the same node one after the other, so that they share packets.
-    pub fn flush(&mut self, endpoint: &Endpoint) -> Result<(), String> {
-        let mut outbox = std::mem::take(&mut self.outbox);
-        outbox.sort_by_key(|(to, _)| to.0);
-        for (index, &(to, message)) in outbox.iter().enumerate() {
-            let more = outbox.get(index + 1).is_some_and(|(next, _)| *next == to);
-            self.send(to, message, None, more, endpoint)?;
-        }
-        outbox.clear();
-        self.outbox = outbox;
-        Ok(())
-    }
-
-    fn send(
-        &mut self,
-        to: NodeId,
-        message: Message,
-        page: Option<Buffer>,
-        more: bool,
-        endpoint: &Endpoint,
-    ) -> Result<(), String> {
-        let Some(peer) = self.peers.get(usize::from(to.0)).copied().flatten() else {
-            return Err(format!("there is no {to}"));
-        };
-        let mut head = message.to_bytes();
-        let head = Buffer { ptr: head.as_mut_ptr(), len: head.len() };
-        let buffers = [head, page.unwrap_or(Buffer { ptr: head.ptr, len: 0 })];
-        let args = SendArgs {
-            peer,
-            tag: None,
-            data: None,
-            buffers: &buffers[..1 + usize::from(page.is_some())],
-            inject: true,
-            report: Report::Failure,
-            delivery: false,
-            more,
-            context: 0,
-        };
-        // SAFETY: the head lives until `send` returns, and a page that is sent is here, and threads cannot
-        // write to it: the node has protected it before.
-        unsafe { endpoint.send(&args) }.map_err(|error| format!("{to}: {error}"))
     }
 }

@@ -17,6 +17,7 @@ mod note;
 mod options;
 mod prefetch;
 mod segment;
+mod send;
 mod service;
 mod shared;
 mod watch;

@@ -3,9 +3,10 @@
 
 use std::collections::VecDeque;
 
-use tasuki_engine::{Buffer, Endpoint, Report, SendArgs};
+use tasuki_engine::{Buffer, Endpoint};
 
 use crate::core::Core;
+use crate::send::send_now;
 
 /// What a note begins with; no message of the protocol does.
 const KIND: u8 = 0x80;
@@ -41,21 +42,12 @@ impl Core {
     pub fn tell_all(&self, note: &[u8], endpoint: &Endpoint) -> Result<(), String> {
         let mut bytes = vec![KIND];
         bytes.extend_from_slice(note);
-        for (rank, peer) in self.peers().enumerate() {
-            let Some(peer) = peer else { continue };
-            let args = SendArgs {
-                peer,
-                tag: None,
-                data: None,
-                buffers: &[Buffer { ptr: bytes.as_mut_ptr(), len: bytes.len() }],
-                inject: true,
-                report: Report::Failure,
-                delivery: false,
-                more: false,
-                context: 0,
-            };
-            // SAFETY: the bytes live until `send` returns, which has taken them then.
-            unsafe { endpoint.send(&args) }.map_err(|error| format!("rank {rank}: {error}"))?;
+        for (rank, peer) in self.peers.iter().enumerate() {
+            let Some(peer) = *peer else { continue };
+            let buffers = [Buffer { ptr: bytes.as_mut_ptr(), len: bytes.len() }];
+            // SAFETY: the bytes live and are not changed until this returns.
+            unsafe { send_now(peer, &buffers, false, endpoint) }
+                .map_err(|error| format!("rank {rank}: {error}"))?;
         }
         Ok(())
     }

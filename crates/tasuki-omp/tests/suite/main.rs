@@ -28,7 +28,8 @@ impl Program {
             _ => "gcc",
         };
         let mut gcc = Command::new(compiler);
-        gcc.args(["-O2", "-fopenmp", "-Wall", "-Wextra", "-Werror"]).args(options);
+        // Files of modules are written to the current folder.
+        gcc.current_dir(folder.path()).args(["-O2", "-fopenmp", "-Wall", "-Wextra", "-Werror"]).args(options);
         let output = gcc.arg(file).arg("-o").arg(folder.path().join("program")).arg("-lm").output();
         let output = output.expect("gcc runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
