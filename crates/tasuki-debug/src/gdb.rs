@@ -12,10 +12,10 @@ use serde_json::{Map, Value};
 use std::{
     io::Write,
     os::unix::process::CommandExt,
-    process::{ChildStdin, Command, Stdio},
+    process::{Command, Stdio},
     time::{Duration, Instant},
 };
-use tasuki_process::end_with_parent;
+use tasuki_process::{ChildInput, end_with_parent};
 use tasuki_stacks::{
     gdb::{LIMIT, not_run, refusal},
     halted,
@@ -43,7 +43,7 @@ const TEXT_MAX: usize = 4 << 20;
 pub(crate) struct Gdb {
     pid: u32,
     program: Program,
-    input: Option<ChildStdin>,
+    input: Option<ChildInput>,
     state: State,
     text: String,
     /// When gdb must have attached by; `None`: it has.
@@ -88,7 +88,7 @@ impl Gdb {
         match command.spawn() {
             Err(error) => gdb.state = State::Gone(not_run(&error)),
             Ok(mut child) => {
-                gdb.input = child.stdin.take();
+                gdb.input = child.stdin.take().map(ChildInput::from);
                 if let Some(output) = child.stdout.take() {
                     follow(output, tell);
                 }

@@ -6,11 +6,12 @@ use serde::{Serialize, de::DeserializeOwned};
 use std::{
     io::{self, BufRead, BufReader, Write},
     os::unix::process::CommandExt,
-    process::{Child, ChildStdin, Command, Stdio},
+    process::{Child, Command, Stdio},
     sync::mpsc::{Receiver, RecvTimeoutError, channel},
     thread,
     time::{Duration, Instant},
 };
+use tasuki_process::ChildInput;
 
 /// How long agents may take to end once their input has ended.
 const END: Duration = Duration::from_secs(2);
@@ -23,7 +24,7 @@ const TAIL_LINES: usize = 3;
 struct Agent {
     host: String,
     child: Option<Child>,
-    input: Option<ChildStdin>,
+    input: Option<ChildInput>,
     lines: Receiver<String>,
     errors: Receiver<String>,
     /// Why it is not asked any more; `None`: it is.
@@ -91,7 +92,7 @@ impl Agents {
         limit: Duration,
         order: impl Fn(usize) -> Option<O>,
         fed: usize,
-        feed: impl FnOnce(&ChildStdin) -> bool,
+        feed: impl FnOnce(&ChildInput) -> bool,
     ) -> Vec<Option<Result<A, String>>> {
         let asked = self.ask(order);
         if let Some(agent) = self.agents.get_mut(fed)
@@ -134,7 +135,7 @@ impl Agent {
             Ok(child) => (Some(child), None),
             Err(error) => (None, Some(format!("cannot run {program}: {error}"))),
         };
-        let input = child.as_mut().and_then(|child| child.stdin.take());
+        let input = child.as_mut().and_then(|child| child.stdin.take()).map(ChildInput::from);
         let lines = follow(child.as_mut().and_then(|child| child.stdout.take()));
         let errors = follow(child.as_mut().and_then(|child| child.stderr.take()));
         Self { host, child, input, lines, errors, lost }

@@ -2,8 +2,8 @@
 //!
 //! [`Limited`] runs a command to its end, or ends it when its time is up, and keeps what it wrote as an
 //! [`Output`]. [`text_file`] makes standard input of a text. [`quote`] makes a word that a POSIX shell gives
-//! back unchanged. [`program_in`] finds a program. [`ignore_broken_pipes`] lets a process go on whose reader
-//! has gone.
+//! back unchanged. [`program_in`] finds a program. A [`ChildInput`] is written to without SIGPIPE, and
+//! [`ignore_broken_pipes`] lets a process go on whose reader has gone.
 
 mod input;
 mod limited;
@@ -15,6 +15,6 @@ mod search;
 pub use input::text_file;
 pub use limited::{Limited, end_with_parent, run_limited};
 pub use output::Output;
-pub use pipes::ignore_broken_pipes;
+pub use pipes::{ChildInput, ignore_broken_pipes};
 pub use quote::quote;
 pub use search::{is_executable, program_in};
