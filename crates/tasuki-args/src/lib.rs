@@ -174,7 +174,7 @@ pub enum Command {
     Demo(DemoArgs),
     /// Run an unmodified MPI program on a cluster: its own launcher, its own libmpi
     Run(Box<RunArgs>),
-    /// Run an unmodified OpenMP program of gcc on several hosts, whose memory becomes one
+    /// Run an unmodified OpenMP program of gcc or clang on several hosts, whose memory becomes one
     Omp(Box<OmpArgs>),
     /// Queue a job for the hosts' resident runtime, and print its number
     Submit(Box<SubmitArgs>),

@@ -17,9 +17,9 @@ use std::{
   tasuki omp -n 4 --profile ./heat      # and at the end where its time went, and what would help
 
 The program is started once; its parallel regions run on all hosts, whose memory is one. It must be linked
-dynamically, by gcc, and be the same on all hosts, as must its libraries. A page of 4096 bytes that one host
-writes is fetched by the others when they next use it, in about 0.1 ms: what is fast divides its arrays into
-parts that threads keep. Output and files are those of the first process.")]
+dynamically, by gcc or clang, and be the same on all hosts, as must its libraries. A page of 4096 bytes that
+one host writes is fetched by the others when they next use it, in about 0.1 ms: what is fast divides its
+arrays into parts that threads keep. Output and files are those of the first process.")]
 pub struct OmpArgs {
     /// Number of processes, each on a slot; hosts take one each in turn
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=64))]

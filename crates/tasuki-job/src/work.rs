@@ -2,7 +2,7 @@
 //! start.
 
 use crate::{
-    Finder, RunError, add_key, choose, own_environment,
+    Finder, RunError, add_key, choose, own_environment, own_provider,
     prepare::exports,
     process::{limits, umask},
     transport::{Wanted, passed_on},
@@ -11,14 +11,14 @@ use nix::unistd::Uid;
 use std::{
     ffi::{OsStr, OsString},
     os::unix::ffi::{OsStrExt, OsStringExt},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 use tasuki_cluster::IDENTITY_INTERFACE;
 use tasuki_control::{ARRAY_INDEX, ARRAY_JOB, Bytes, HostView, Kind, Spread, Work};
 use tasuki_lab::JOB_VARIABLE;
 use tasuki_launch::{
     Binding, DetectError, Detected, Environment, Facts, Flavour, Job, JobHost, LaunchCommand, Placement,
-    Transport, find_program,
+    Transport, find_program, torch_settings,
 };
 
 /// What must be known of a cluster whose daemons run.
@@ -98,7 +98,11 @@ impl WorkRequest<'_> {
                 argv[0].display()
             )),
         };
-        let env = overlaid(own_environment(), exports(self.exports)?);
+        let mut env = own_environment();
+        if is_python(&argv[0]) {
+            add_torch(&mut env);
+        }
+        let env = overlaid(env, exports(self.exports)?);
         let work = self.work(Kind::Plain, argv, env);
         Ok(Prepared { work, notes: note.into_iter().collect() })
     }
@@ -176,6 +180,21 @@ impl WorkRequest<'_> {
     }
 }
 
+/// Whether a program is a Python, by its name: `python`, `python3`, `python3.11`.
+fn is_python(program: &OsStr) -> bool {
+    let name = Path::new(program).file_name().unwrap_or_default().as_bytes();
+    name.strip_prefix(b"python").is_some_and(|rest| rest.iter().all(|byte| b"0123456789.".contains(byte)))
+}
+
+/// Lets Python find the backend of PyTorch, which programs name themselves. Where it is not installed, they
+/// say so.
+fn add_torch(env: &mut Environment) {
+    let settings = own_provider().ok().and_then(|provider| torch_settings(&provider).ok());
+    for setting in settings.unwrap_or_default() {
+        setting.add_to(env);
+    }
+}
+
 /// An environment with some variables set, each once, and without what belongs to this command alone.
 fn overlaid(mut env: Environment, over: Environment) -> Environment {
     let own = [JOB_VARIABLE, "TASUKI_PROVIDER", "TASUKI_PEERS", ARRAY_INDEX, ARRAY_JOB];
@@ -201,5 +220,15 @@ mod tests {
         let env = vec![pair("A", "1"), pair("FI_PROVIDER", "tcp"), pair(JOB_VARIABLE, "job-1")];
         let set = overlaid(env, vec![pair("FI_PROVIDER", "tasuki")]);
         assert_eq!(set, [pair("A", "1"), pair("FI_PROVIDER", "tasuki")]);
+    }
+
+    #[test]
+    fn pythons_are_known_by_their_names() {
+        for name in ["python", "/usr/bin/python3", "python3.11", "venv/bin/python3"] {
+            assert!(is_python(OsStr::new(name)), "{name}");
+        }
+        for name in ["ipython", "python-config", "/opt/python3/bin/train", ""] {
+            assert!(!is_python(OsStr::new(name)), "{name}");
+        }
     }
 }

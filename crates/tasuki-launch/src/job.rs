@@ -1,8 +1,8 @@
 //! A job (what is to run, and where), and the command that runs it.
 
 use crate::{
-    Environment, Facts, Flavour, LacksLibfabric, Mpi, Placement, Setting, Transport, front::joined, hydra,
-    openmpi4, openmpi5, placement, setting::Scope,
+    Environment, Facts, Flavour, LacksLibfabric, Mpi, Placement, Setting, Transport, hydra, openmpi4,
+    openmpi5, placement,
 };
 use std::{
     ffi::{OsStr, OsString},
@@ -219,12 +219,7 @@ impl Job {
     pub(crate) fn exports_with(&self, settings: &[Setting]) -> Environment {
         let mut env = self.exports();
         for setting in settings.iter().filter(|setting| setting.is_variable()) {
-            let given = env.iter_mut().find(|(name, _)| name == setting.name);
-            match (given, setting.scope) {
-                (Some((_, list)), Scope::Folders) => *list = joined(Some(list), setting.value.as_ref()),
-                (Some(_), _) => {}
-                (None, _) => env.push((setting.name.into(), setting.value.clone().into())),
-            }
+            setting.add_to(&mut env);
         }
         env
     }

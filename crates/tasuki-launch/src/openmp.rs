@@ -1,15 +1,27 @@
-//! OpenMP programs on several hosts: the library that takes the place of gcc's, and the programs that it
-//! serves.
+//! OpenMP programs on several hosts: the library that takes the place of the compiler's, and the programs that
+//! it serves.
 
 use crate::{
-    Environment, detect::DetectError, elf, front::is_plain, imports::imports, loader::shared_libraries,
+    Environment,
+    detect::DetectError,
+    elf,
+    front::is_plain,
+    imports::{exports, imports},
+    loader::shared_libraries,
     provider::Provider,
 };
 use std::{
     ffi::OsString,
+    iter,
     path::{Path, PathBuf},
 };
 
+/// How the names of OpenMP libraries begin, of gcc, of LLVM and of Intel's compilers.
+const GCC: &str = "libgomp.so.1";
+const LLVM: &str = "libomp.so";
+const INTEL: &str = "libiomp5.so";
+/// How the names of functions begin that LLVM's compilers, and Intel's, put calls of into programs.
+const OF_LLVM: &str = "__kmpc_";
 /// The library, below the provider's folder.
 const FILE: &str = "omp/libtasuki-omp.so";
 /// Loads the library `$0` before a program.
@@ -61,12 +73,12 @@ impl OpenMp {
         Ok(Self { library })
     }
 
-    /// Finds out whether a program is one of gcc's OpenMP, linked dynamically, without an MPI, and calls
-    /// nothing that cannot work on several hosts. `unchecked`: it may call what it likes.
+    /// Finds out whether a program uses OpenMP, of gcc's or LLVM's library, is linked dynamically, without an
+    /// MPI, and calls nothing that cannot work on several hosts. `unchecked`: it may call what it likes.
     ///
     /// # Errors
     /// If it is not: why, and what to do.
-    pub fn check(program: &Path, env: &Environment, unchecked: bool) -> Result<(), OpenMpError> {
+    pub fn check(&self, program: &Path, env: &Environment, unchecked: bool) -> Result<(), OpenMpError> {
         let unfit = |why: &str| OpenMpError::Unfit { program: program.into(), why: why.into() };
         let kind =
             elf::kind(program).map_err(|source| DetectError::Unreadable { path: program.into(), source })?;
@@ -82,14 +94,26 @@ impl OpenMp {
         if has("libmpi") {
             return Err(unfit("it uses MPI: start it with `tasuki run`, and give its ranks threads"));
         }
-        let calls = if unchecked { None } else { imports(program).iter().find_map(|name| misfit(name)) };
-        match (has("libgomp.so.1"), has("libomp.so") || has("libiomp5.so")) {
-            (true, _) => calls.map_or(Ok(()), |why| Err(unfit(why))),
-            (false, true) => {
-                Err(unfit("it was built by clang or Intel's compiler; build it with gcc -fopenmp"))
-            }
-            (false, false) => Err(unfit("it does not use OpenMP; build it with gcc -fopenmp")),
+        if ![GCC, LLVM, INTEL].into_iter().any(has) {
+            return Err(unfit("it does not use OpenMP; build it with -fopenmp"));
         }
+        if unchecked {
+            return Ok(());
+        }
+        if let Some(why) = imports(program).iter().find_map(|name| misfit(name)) {
+            return Err(unfit(why));
+        }
+        let ours = exports(&self.library);
+        let theirs =
+            libraries.iter().filter(|library| ![LLVM, INTEL].iter().any(|own| library.name.starts_with(own)));
+        for file in iter::once(program).chain(theirs.map(|library| library.path.as_path())) {
+            let mut calls = imports(file).into_iter().filter(|name| name.starts_with(OF_LLVM));
+            if let Some(missing) = calls.find(|name| !ours.contains(name)) {
+                let why = format!("{} calls {missing}, which is not there across hosts", file.display());
+                return Err(unfit(&why));
+            }
+        }
+        Ok(())
     }
 
     /// The command that runs a program with its arguments on a host. It ends with words where the library is
@@ -133,6 +157,41 @@ mod tests {
     use super::*;
     use std::{fs, process::Command};
 
+    /// A library with no function, for programs that need none.
+    fn no_library() -> OpenMp {
+        OpenMp { library: "/nonexistent".into() }
+    }
+
+    /// Programs of clang are told apart by what they call, here by hand.
+    #[test]
+    fn programs_of_llvm_are_good_if_all_that_they_call_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let built = |name: &str, text: &str, options: &[&str]| {
+            let (source, file) = (folder.path().join("a.c"), folder.path().join(name));
+            fs::write(&source, text).unwrap();
+            let mut gcc = Command::new("gcc");
+            gcc.arg(&source).arg("-o").arg(&file).arg("-L").arg(folder.path()).args(options);
+            assert!(gcc.status().unwrap().success());
+            file
+        };
+        let shared = ["-shared", "-fPIC", "-Wl,-soname,libomp.so.5"];
+        built("libomp.so.5", "void __kmpc_fork_call() {}\nvoid __kmpc_other() {}", &shared);
+        let library =
+            OpenMp { library: built("ours.so", "void __kmpc_fork_call() {}", &["-shared", "-fPIC"]) };
+        let program = |call: &str| {
+            let text = format!("void {call}();\nint main() {{ {call}(); return 0; }}");
+            built(call, &text, &["-l:libomp.so.5"])
+        };
+        let env = vec![("LD_LIBRARY_PATH".into(), folder.path().into())];
+        assert_eq!(
+            library.check(&program("__kmpc_fork_call"), &env, false).map_err(|e| e.to_string()),
+            Ok(())
+        );
+        let told = library.check(&program("__kmpc_other"), &env, false).unwrap_err().to_string();
+        assert!(told.contains("__kmpc_other calls __kmpc_other, which is not there across hosts"), "{told}");
+        assert!(library.check(&program("__kmpc_other"), &env, true).is_ok(), "the user vouches");
+    }
+
     #[test]
     fn it_is_found_beside_the_provider() {
         let folder = tempfile::tempdir().unwrap();
@@ -168,14 +227,14 @@ mod tests {
             let program = folder.path().join(name);
             let status = Command::new("gcc").args(options).arg(&source).arg("-o").arg(&program).status();
             assert!(status.unwrap().success());
-            OpenMp::check(&program, &Vec::new(), false).map_err(|error| error.to_string())
+            no_library().check(&program, &Vec::new(), false).map_err(|error| error.to_string())
         };
         assert_eq!(built("good", &["-fopenmp"]), Ok(()));
-        assert!(built("without", &[]).unwrap_err().ends_with("build it with gcc -fopenmp"));
+        assert!(built("without", &[]).unwrap_err().ends_with("build it with -fopenmp"));
         assert!(built("static", &["-fopenmp", "-static"]).unwrap_err().contains("linked statically"));
         let script = folder.path().join("script");
         fs::write(&script, "#!/bin/sh\n").unwrap();
-        let told = OpenMp::check(&script, &Vec::new(), false).unwrap_err().to_string();
+        let told = no_library().check(&script, &Vec::new(), false).unwrap_err().to_string();
         assert!(told.ends_with("name the OpenMP program itself, not a script"), "{told}");
     }
 
@@ -190,7 +249,7 @@ mod tests {
             let status =
                 built.args(["-fopenmp", "-x", language]).arg(&source).arg("-o").arg(&program).status();
             assert!(status.unwrap().success());
-            OpenMp::check(&program, &Vec::new(), unchecked).map_err(|error| error.to_string())
+            no_library().check(&program, &Vec::new(), unchecked).map_err(|error| error.to_string())
         };
         let threads = "#include <pthread.h>\nvoid *g(void *a) { return a; }\nvoid f(void) {}\n\
                        int main(void) {\npthread_t t; pthread_create(&t, 0, g, 0); pthread_join(t, 0);";

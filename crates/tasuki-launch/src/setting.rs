@@ -1,6 +1,6 @@
 //! Settings of an MPI, and the facts about a cluster that they follow from.
 
-use crate::{Management, Provider};
+use crate::{Environment, Management, Provider, front::joined};
 
 /// What carries the messages between hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -117,6 +117,15 @@ impl Setting {
             Scope::OpenMpi => format!("OMPI_MCA_{}", self.name),
             Scope::Prrte => format!("PRTE_MCA_{}", self.name),
             Scope::Variable | Scope::Folders => self.name.into(),
+        }
+    }
+
+    /// Adds a variable to an environment that does not have it. Lists of folders are joined.
+    pub fn add_to(&self, env: &mut Environment) {
+        match (env.iter_mut().find(|(name, _)| name == self.name), self.scope) {
+            (Some((_, list)), Scope::Folders) => *list = joined(Some(list), self.value.as_ref()),
+            (Some(_), _) => {}
+            (None, _) => env.push((self.name.into(), self.value.clone().into())),
         }
     }
 

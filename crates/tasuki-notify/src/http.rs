@@ -11,6 +11,8 @@ use std::{
 const LIMIT: Duration = Duration::from_secs(10);
 /// Addresses of a server's name that are tried.
 const ADDRESSES_MAX: usize = 4;
+/// curl's exit code for a certificate of an authority that this host does not know (curl(1)).
+const UNTRUSTED: i32 = 60;
 /// Most bytes of an answer's first line.
 const LINE_MAX: usize = 4096;
 
@@ -89,30 +91,51 @@ fn first_line(stream: &mut TcpStream, until: Instant) -> Result<String, Failure>
     Ok(String::from_utf8_lossy(&line[..end]).trim_end().chars().take(100).collect())
 }
 
-/// What a status line says (RFC 9110, section 15).
+/// What a status line says.
 fn judge(line: &str) -> Result<(), Failure> {
-    let code = line.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..5)?.parse::<u16>().ok());
-    let said = || format!("the server answered {line:?}");
+    let code = line.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..5)?.parse().ok());
+    judge_code(code, &format!("the server answered {line:?}"))
+}
+
+/// What a status code says (RFC 9110, section 15).
+fn judge_code(code: Option<u16>, said: &str) -> Result<(), Failure> {
     match code {
         Some(200..=299) => Ok(()),
-        Some(300..=399) => Err(Failure::Lasting(format!("{}: name where it leads to", said()))),
-        Some(408 | 429 | 500..=599) => Err(Failure::Passing(said())),
-        _ => Err(Failure::Lasting(said())),
+        Some(300..=399) => Err(Failure::Lasting(format!("{said}: name where it leads to"))),
+        Some(408 | 429 | 500..=599) => Err(Failure::Passing(said.to_owned())),
+        _ => Err(Failure::Lasting(said.to_owned())),
     }
 }
 
 /// Sends a JSON text to a server by the host's curl, which knows the authorities that this host trusts.
 ///
 /// # Errors
-/// If there is no curl, or it fails; it tries again by itself.
+/// If there is no curl, or as [`post`].
 pub fn post_https(url: &str, body: &str) -> Result<(), Failure> {
+    post_by_curl(url, body, &[])
+}
+
+/// As [`post_https`], with more words for curl.
+fn post_by_curl(url: &str, body: &str, more: &[&str]) -> Result<(), Failure> {
     let none = || Failure::Lasting("https needs curl on the host that keeps the queue".into());
     let curl = mail::program("curl").ok_or_else(none)?;
-    let words = ["--silent", "--show-error", "--fail", "--proto", "=https", "--max-time", "10", "--globoff"];
+    let words = ["--silent", "--show-error", "--proto", "=https", "--max-time", "10", "--globoff"];
     let how = ["--output", "/dev/null", "--header", "Content-Type: application/json", "--data-binary", "@-"];
-    let all = [&words[..], &how, &["--url", url]].concat();
-    mail::run(&curl, &all, body).map(drop).map_err(Failure::Passing)
+    let all = [&words[..], more, &how, &["--write-out", "%{http_code}", "--url", url]].concat();
+    let output = mail::run_to_end(&curl, &all, body).map_err(Failure::Passing)?;
+    if !output.is_success() {
+        // What follows the first line is about curl's options.
+        let said = output.stderr.lines().next().unwrap_or_default();
+        let why = format!("{}: {}: {said}", curl.display(), output.reason());
+        let lasts = output.code == Some(UNTRUSTED);
+        return Err(if lasts { Failure::Lasting(why) } else { Failure::Passing(why) });
+    }
+    let code = output.stdout.trim();
+    judge_code(code.parse().ok(), &format!("the server answered {code:?}"))
 }
+
+#[cfg(test)]
+mod https_tests;
 
 #[cfg(test)]
 mod tests {

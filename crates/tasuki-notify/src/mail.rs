@@ -20,11 +20,16 @@ pub fn program(name: &str) -> Option<PathBuf> {
     program_in(folders.chain(USUAL.iter().map(PathBuf::from)), name)
 }
 
-/// Runs a program with this text as its standard input.
-pub fn run(program: &Path, words: &[&str], input: &str) -> Result<Output, String> {
+/// Runs a program with this text as its standard input, to whatever end.
+pub fn run_to_end(program: &Path, words: &[&str], input: &str) -> Result<Output, String> {
     let fail = |error: std::io::Error| format!("cannot run {}: {error}", program.display());
     let input = text_file(input).map_err(fail)?;
-    let output = Limited::new(LIMIT).input(input).run(Command::new(program).args(words)).map_err(fail)?;
+    Limited::new(LIMIT).input(input).run(Command::new(program).args(words)).map_err(fail)
+}
+
+/// Runs a program with this text as its standard input; it must succeed.
+fn run(program: &Path, words: &[&str], input: &str) -> Result<Output, String> {
+    let output = run_to_end(program, words, input)?;
     match output.is_success() {
         true => Ok(output),
         false => {

@@ -3,14 +3,15 @@
 
 use std::ffi::{c_long, c_uint, c_ulonglong, c_void};
 
+use crate::call::{Call, Function};
 use crate::lock;
 use crate::loops;
-use crate::plan::{Function, Kind, Plan};
+use crate::plan::{Kind, Plan};
 use crate::team;
 use crate::work;
 
-/// Functions without arguments, each of which hands the address to which it returns to another one. By that
-/// address the place in the program is known.
+/// Functions each of which hands the address to which it returns to another one in the place of its first
+/// argument. By that address the place in the program is known.
 macro_rules! told_from {
     ($($name:ident => $function:ident;)*) => {$(
         #[unsafe(no_mangle)]
@@ -23,10 +24,11 @@ macro_rules! told_from {
         }
     )*};
 }
+pub(crate) use told_from;
 
 #[unsafe(no_mangle)]
 extern "C" fn GOMP_parallel(function: Function, data: *mut c_void, threads: c_uint, _flags: c_uint) {
-    team::parallel(function, data, threads, None);
+    team::parallel(Call::Gomp(function, data), threads, None);
 }
 
 told_from! {
@@ -148,7 +150,7 @@ macro_rules! parallel_loops {
             step: c_long, chunk: c_long, _flags: c_uint,
         ) {
             let plan = Plan::signed(start, end, step).schedule($kind, chunk);
-            team::parallel(function, data, threads, Some(plan));
+            team::parallel(Call::Gomp(function, data), threads, Some(plan));
         }
     )*};
 }
@@ -189,7 +191,7 @@ macro_rules! parallel_runtime_loops {
             function: Function, data: *mut c_void, threads: c_uint, start: c_long, end: c_long,
             step: c_long, _flags: c_uint,
         ) {
-            team::parallel(function, data, threads, Some(loops::runtime(Plan::signed(start, end, step))));
+            team::parallel(Call::Gomp(function, data), threads, Some(loops::runtime(Plan::signed(start, end, step))));
         }
     )*};
 }
@@ -276,5 +278,5 @@ extern "C" fn GOMP_parallel_sections(
     count: c_uint,
     _flags: c_uint,
 ) {
-    team::parallel(function, data, threads, Some(sections(count)));
+    team::parallel(Call::Gomp(function, data), threads, Some(sections(count)));
 }

@@ -1,4 +1,4 @@
-//! OpenMP programs of gcc on several hosts: `libtasuki_omp.so`, loaded before libgomp and libc.
+//! OpenMP programs on several hosts: `libtasuki_omp.so`, loaded before libgomp or LLVM's libomp, and libc.
 //!
 //! Every host runs the same program. The process of rank 0 runs `main`; the others wait in
 //! [`start`] and run what parallel regions give them. Data, heap and the stacks of the program's threads are
@@ -11,17 +11,21 @@
 //!   of shared memory must not touch shared memory, and a stack is touched by every call.
 //! * [`team`], [`work`], [`lock`]: parallel regions, what is shared out in them, and mutual exclusion.
 //! * [`profile`]: where the time goes, if that is asked for.
-//! * [`gomp`], [`tasks`], [`omp`]: the functions that programs call, as gcc 12 and its `omp.h` know them.
+//! * [`gomp`], [`tasks`], [`kmpc`], [`omp`]: the functions that programs call, as gcc 12, LLVM 14 and `omp.h`
+//!   know them; [`missing`]: those that are not there.
 //!
 //! The interface of OpenMP has no handle: the process is the program, and what belongs to it is in one place
 //! ([`world`]), set once.
 
 mod alloc;
+mod call;
 mod gomp;
 mod heap;
+mod kmpc;
 mod locals;
 mod lock;
 mod loops;
+mod missing;
 mod omp;
 mod plan;
 mod profile;

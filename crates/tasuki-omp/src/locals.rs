@@ -48,7 +48,7 @@ impl Locals {
                 work = self.changed.wait(work).unwrap_or_else(PoisonError::into_inner);
             }
             seen = work.count;
-            let region = work.region;
+            let region = work.region.clone();
             drop(work);
             region.iter().for_each(&take_part);
             let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
@@ -62,7 +62,7 @@ impl Locals {
     pub fn tell(&self, threads: u32, region: &Region) {
         let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         work.count += 1;
-        work.region = Some(*region);
+        work.region = Some(region.clone());
         work.running = threads;
         drop(work);
         self.changed.notify_all();

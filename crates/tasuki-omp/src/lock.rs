@@ -44,40 +44,41 @@ pub fn release_word(word: &AtomicI32) {
     word.store(0, Ordering::Release);
 }
 
-/// A lock of `omp.h` that its thread may take again, in the 16 bytes of `omp_nest_lock_t`.
-#[repr(C)]
-pub struct Nested {
-    word: AtomicI32,
-    count: AtomicI32,
-    /// The thread that has it, counted from 1.
-    owner: AtomicU64,
-}
+/// A lock of `omp.h` that its thread may take again: the thread that has it, counted from 1, in the upper half,
+/// and how often in the lower one. LLVM's `omp_nest_lock_t` and gfortran's kind have no more than these 8 bytes.
+#[repr(transparent)]
+pub struct Nested(AtomicU64);
 
 impl Nested {
     pub fn clear(&self) {
-        self.word.store(0, Ordering::Relaxed);
-        self.count.store(0, Ordering::Relaxed);
-        self.owner.store(0, Ordering::Relaxed);
+        self.0.store(0, Ordering::Relaxed);
     }
 
     /// Takes it, or waits for it if `waits`; the number of times that this thread has it, 0 if it has not.
     pub fn acquire(&self, waits: bool) -> i32 {
-        let me = u64::from(crate::thread::member().id) + 1;
-        if self.owner.load(Ordering::Relaxed) != me {
-            if waits {
-                acquire_word(&self.word);
-            } else if !try_word(&self.word) {
-                return 0;
-            }
-            self.owner.store(me, Ordering::Relaxed);
+        let me = (u64::from(crate::thread::member().id) + 1) << 32;
+        let has = self.0.load(Ordering::Relaxed);
+        if has & !COUNT == me {
+            // Nobody else writes to it meanwhile.
+            self.0.store(has + 1, Ordering::Relaxed);
+            return (has & COUNT) as i32 + 1;
         }
-        self.count.fetch_add(1, Ordering::Relaxed) + 1
+        let take = || {
+            self.0.load(Ordering::Relaxed) == 0
+                && self.0.compare_exchange(0, me | 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        };
+        if waits {
+            until(take);
+            return 1;
+        }
+        i32::from(take())
     }
 
     pub fn release(&self) {
-        if self.count.fetch_sub(1, Ordering::Relaxed) == 1 {
-            self.owner.store(0, Ordering::Relaxed);
-            release_word(&self.word);
-        }
+        let has = self.0.load(Ordering::Relaxed);
+        self.0.store(if has & COUNT > 1 { has - 1 } else { 0 }, Ordering::Release);
     }
 }
+
+/// The bits of [`Nested`] that count.
+const COUNT: u64 = u32::MAX as u64;

@@ -29,6 +29,12 @@ pub fn begin(plan: Plan) {
 
 /// The next values for this thread, the last one not included; `None` at the end.
 pub fn next() -> Option<(i64, i64)> {
+    let plan = thread::current_loop().plan;
+    next_part().map(|(from, to)| (plan.value(from), plan.value(to)))
+}
+
+/// The next iterations for this thread, counted from 0, the last one not included; `None` at the end.
+pub fn next_part() -> Option<(u64, u64)> {
     let mut this = thread::current_loop();
     let member = thread::member();
     if this.plan.ordered {
@@ -43,7 +49,7 @@ pub fn next() -> Option<(i64, i64)> {
     this.had += 1;
     this.now = got.unwrap_or((0, 0));
     thread::set_loop(this);
-    got.map(|(from, to)| (this.plan.value(from), this.plan.value(to)))
+    got
 }
 
 /// The next value alone, of a loop whose chunks are of one iteration where threads share it out.

@@ -1,6 +1,6 @@
 //! Loops whose iterations are shared out, and parallel regions, as values.
 
-use std::ffi::c_void;
+use crate::call::Call;
 
 /// How iterations are shared out. The numbers are those of `omp_sched_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,12 @@ impl Plan {
         let size = i128::from(step);
         let total =
             if size == 0 || (way > 0) != (size > 0) { 0 } else { (way + size - size.signum()) / size };
-        Plan { start, step, total: total as u64, chunk: 0, kind: Kind::Static, ordered: false }
+        Plan::counted(start, step, total as u64)
+    }
+
+    /// A loop of so many iterations.
+    pub fn counted(start: i64, step: i64, total: u64) -> Plan {
+        Plan { start, step, total, chunk: 0, kind: Kind::Static, ordered: false }
     }
 
     /// As told; a chunk below 1 stands for 1, but for static loops, which have parts as large as can be then.
@@ -92,16 +97,11 @@ impl Loop {
     };
 }
 
-/// A function of the program that the threads of a team run.
-pub type Function = unsafe extern "C" fn(*mut c_void);
-
 /// A parallel region, as rank 0 tells the others.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Region {
-    /// The function; `None`: the program ends.
-    pub function: Option<Function>,
-    /// Its argument.
-    pub data: *mut c_void,
+    /// What its threads run; `None`: the program ends.
+    pub call: Option<Call>,
     /// Threads of the team.
     pub threads: u32,
     /// The loop in which the region begins, if it does.
@@ -110,19 +110,14 @@ pub struct Region {
     pub ticket: u64,
 }
 
-// SAFETY: the pointers are the program's, which shares what they point to among its threads on purpose.
-unsafe impl Send for Region {}
-
 impl Region {
-    /// Words of a region that is told.
-    const WORDS: usize = 11;
+    /// Words of a region that is told, before those of its call.
+    const WORDS: usize = 9;
 
     /// As it is told: words of 8 bytes.
-    pub fn to_bytes(self) -> Vec<u8> {
+    pub fn to_bytes(&self) -> Vec<u8> {
         let plan = self.plan.unwrap_or(Loop::NONE.plan);
         let words: [u64; Region::WORDS] = [
-            self.function.map_or(0, |function| function as usize as u64),
-            self.data as u64,
             self.threads.into(),
             self.ticket,
             self.plan.is_some().into(),
@@ -133,7 +128,8 @@ impl Region {
             plan.kind as u64,
             plan.ordered.into(),
         ];
-        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+        let call = self.call.as_ref().map_or_else(Vec::new, Call::to_words);
+        words.into_iter().chain(call).flat_map(u64::to_le_bytes).collect()
     }
 
     /// What was told.
@@ -143,15 +139,13 @@ impl Region {
     /// addresses.
     pub unsafe fn from_bytes(bytes: &[u8]) -> Option<Region> {
         let words: Vec<u64> = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
-        let [function, data, threads, ticket, is_loop, start, step, total, chunk, kind, ordered] = words[..]
-        else {
-            return None;
-        };
+        let (head, call) = words.split_first_chunk::<{ Region::WORDS }>()?;
+        let [threads, ticket, is_loop, start, step, total, chunk, kind, ordered] = *head;
         let kind = [Kind::Static, Kind::Dynamic, Kind::Guided].into_iter().find(|one| *one as u64 == kind)?;
         let plan = Plan { start: start as i64, step: step as i64, total, chunk, kind, ordered: ordered != 0 };
-        // SAFETY: as the caller promises; null is no function.
-        let function = unsafe { std::mem::transmute::<usize, Option<Function>>(function as usize) };
         let plan = (is_loop != 0).then_some(plan);
-        Some(Region { function, data: data as *mut c_void, threads: threads as u32, plan, ticket })
+        // SAFETY: as the caller promises.
+        let call = unsafe { Call::from_words(call) };
+        Some(Region { call, threads: threads as u32, plan, ticket })
     }
 }

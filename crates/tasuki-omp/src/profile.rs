@@ -14,7 +14,6 @@ use std::time::Instant;
 use tasuki_profile::{Fault, PAGE, Record, Recorder, Wait};
 use tasuki_shared::Watch;
 
-use crate::plan::Function;
 use crate::stack::on_private;
 use crate::world::World;
 
@@ -48,8 +47,8 @@ impl Profiler {
     }
 
     /// The process's first thread comes to a region; `None`: it has left one.
-    fn enter(&self, region: Option<Function>) {
-        self.lock().enter(region.map_or(0, |function| function as usize as u64), self.now());
+    fn enter(&self, region: Option<usize>) {
+        self.lock().enter(region.map_or(0, |place| place as u64), self.now());
     }
 
     /// Memory was allocated by the program.
@@ -95,8 +94,9 @@ impl Watch for Profiler {
 }
 
 impl World {
-    /// The process's first thread comes to a region; `None`: it has left one. On a private stack.
-    pub fn note_region(&self, region: Option<Function>) {
+    /// The process's first thread comes to a region, known by the address of its function; `None`: it has left
+    /// one. On a private stack.
+    pub fn note_region(&self, region: Option<usize>) {
         if let Some(profiler) = &self.profiler {
             profiler.enter(region);
         }

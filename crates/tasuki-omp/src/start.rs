@@ -86,11 +86,14 @@ unsafe extern "C" fn __libc_start_main(
     }
 }
 
-/// Whether the program, or a library of it, has libgomp.
+/// OpenMP libraries: gcc's, LLVM's as Debian and as LLVM itself name it, and that of Intel's compilers.
+const LIBRARIES: [&CStr; 4] = [c"libgomp.so.1", c"libomp.so.5", c"libomp.so", c"libiomp5.so"];
+
+/// Whether the program, or a library of it, has an OpenMP library.
 unsafe fn uses_openmp() -> bool {
-    // SAFETY: the name is a string; the library is not loaded if it is not there.
-    let found = unsafe { libc::dlopen(c"libgomp.so.1".as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
-    !found.is_null()
+    // SAFETY: the name is a string; a library that is not there is not loaded.
+    let found = |name: &CStr| unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
+    LIBRARIES.iter().any(|name| !found(name).is_null())
 }
 
 /// Starts the program again if the kernel has laid it at random addresses.

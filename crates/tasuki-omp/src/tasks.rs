@@ -1,12 +1,11 @@
-//! Functions of libgomp for tasks, and those that are not there.
+//! Functions of libgomp for tasks.
 //!
 //! Tasks run where they are made, at once, which the standard allows. There is no cancellation, which it
 //! allows too, and no device.
 
 use std::ffi::{c_int, c_long, c_uint, c_void};
 
-use crate::plan::Function;
-use crate::stack::on_private;
+use crate::call::Function;
 
 /// A function that copies a task's arguments.
 type CopyFunction = unsafe extern "C" fn(*mut c_void, *mut c_void);
@@ -100,38 +99,4 @@ extern "C" fn GOMP_cancel(_which: c_int, _do_cancel: bool) -> bool {
 #[unsafe(no_mangle)]
 extern "C" fn GOMP_cancellation_point(_which: c_int) -> bool {
     false
-}
-
-/// Calls of libgomp that this library does not have end the program, and say which they were: what libgomp
-/// itself would do is wrong here.
-macro_rules! missing {
-    ($($name:ident)*) => {$(
-        #[unsafe(no_mangle)]
-        extern "C" fn $name() {
-            on_private(|| {
-                eprintln!(
-                    "tasuki omp: the program calls {}, which is not there across hosts; \
-                     run it on one host without `tasuki omp`",
-                    stringify!($name)
-                );
-                // SAFETY: the call takes a number and does not return.
-                unsafe { libc::_exit(1) }
-            });
-        }
-    )*};
-}
-
-missing! {
-    GOMP_loop_start GOMP_loop_ordered_start GOMP_loop_ull_start GOMP_loop_ull_ordered_start
-    GOMP_loop_doacross_static_start GOMP_loop_doacross_dynamic_start GOMP_loop_doacross_guided_start
-    GOMP_loop_doacross_runtime_start GOMP_loop_doacross_start GOMP_loop_ull_doacross_static_start
-    GOMP_loop_ull_doacross_dynamic_start GOMP_loop_ull_doacross_guided_start
-    GOMP_loop_ull_doacross_runtime_start GOMP_doacross_post GOMP_doacross_wait GOMP_doacross_ull_post
-    GOMP_doacross_ull_wait GOMP_loop_end_cancel GOMP_barrier_cancel GOMP_sections_end_cancel
-    GOMP_sections2_start GOMP_parallel_reductions GOMP_taskgroup_reduction_register
-    GOMP_taskgroup_reduction_unregister GOMP_task_reduction_remap GOMP_workshare_task_reduction_unregister
-    GOMP_taskloop_ull GOMP_loop_ull_runtime_start GOMP_loop_ull_ordered_runtime_start
-    GOMP_loop_ull_runtime_next GOMP_loop_ull_ordered_runtime_next GOMP_scope_start GOMP_teams_reg
-    GOMP_parallel_start GOMP_parallel_end GOMP_parallel_loop_dynamic_start
-    GOMP_parallel_loop_static_start GOMP_parallel_loop_guided_start GOMP_parallel_sections_start
 }

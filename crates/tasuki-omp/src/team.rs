@@ -1,12 +1,11 @@
 //! Parallel regions: rank 0 tells the other processes, and each process its threads.
 
-use std::ffi::c_void;
-
 use tasuki_profile::Wait;
 
+use crate::call::Call;
 use crate::locals::must;
 use crate::loops;
-use crate::plan::{Function, Plan, Region};
+use crate::plan::{Plan, Region};
 use crate::stack::{self, on_own_page, on_private, on_shared};
 use crate::thread::{self, ALONE, Member};
 use crate::world::World;
@@ -27,11 +26,11 @@ pub fn start_threads(world: &'static World) -> std::io::Result<()> {
 /// A thread of this process runs its part of a region, on its shared stack.
 fn take_part(world: &World, region: &Region, local: u32) {
     let id = world.shared.rank() * world.per_process + local;
-    let Some(function) = region.function.filter(|_| id < region.threads) else { return };
+    let Some(call) = region.call.as_ref().filter(|_| id < region.threads) else { return };
     enter(region, id);
     // SAFETY: each thread has a shared stack of its own, on which nothing runs between regions. The program
     // promises that its threads may call the function.
-    unsafe { on_shared(world.stack(local), || function(region.data)) };
+    unsafe { on_shared(world.stack(local), || call.run(id)) };
     thread::join(ALONE);
 }
 
@@ -45,24 +44,25 @@ fn enter(region: &Region, id: u32) {
 
 /// The program comes to a parallel region that wants so many threads (0: as many as there are), and may begin
 /// with a loop.
-pub fn parallel(function: Function, data: *mut c_void, wanted: u32, plan: Option<Plan>) {
+pub fn parallel(call: Call, wanted: u32, plan: Option<Plan>) {
     let member = thread::member();
     let world = World::get().filter(|world| member.level == 0 && world.shared.rank() == 0);
     let threads = world.map_or(1, |world| world.team(wanted));
     let Some(world) = world.filter(|_| threads > 1) else {
-        return alone(function, data, member, plan);
+        return alone(&call, member, plan);
     };
-    let region = Region { function: Some(function), data, threads, plan, ticket: thread::ticket() };
+    let place = call.place();
+    let region = Region { call: Some(call.clone()), threads, plan, ticket: thread::ticket() };
     on_private(|| {
-        world.note_region(region.function);
+        world.note_region(Some(place));
         must(world.shared.tell_all(&region.to_bytes()));
-        must(world.shared.phase(begins(function)));
+        must(world.shared.phase(begins(place)));
         world.locals.tell(world.per_process - 1, &region);
     });
     enter(&region, 0);
     // SAFETY: rank 0's first thread is on its shared stack. The program promises that its threads may call
     // the function.
-    unsafe { on_own_page(world.stack(0), || function(data)) };
+    unsafe { on_own_page(world.stack(0), || call.run(0)) };
     thread::join(member);
     on_private(|| {
         world.timed(Wait::Barrier, || {
@@ -70,19 +70,20 @@ pub fn parallel(function: Function, data: *mut c_void, wanted: u32, plan: Option
             must(world.shared.barrier());
         });
         world.note_region(None);
-        must(world.shared.phase(ends(function)));
+        must(world.shared.phase(ends(place)));
+        drop((call, region));
     });
 }
 
 /// A region inside of another one, or on one thread.
-fn alone(function: Function, data: *mut c_void, member: Member, plan: Option<Plan>) {
+fn alone(call: &Call, member: Member, plan: Option<Plan>) {
     let outer = thread::current_loop();
     thread::join(Member { id: 0, threads: 1, level: member.level + 1 });
     if let Some(plan) = plan {
         loops::begin(plan);
     }
     // SAFETY: the program promises that its threads may call the function.
-    unsafe { function(data) };
+    unsafe { call.run(0) };
     thread::join(member);
     thread::set_loop(outer);
 }
@@ -93,9 +94,9 @@ pub fn serve(world: &'static World) {
         let told = must(world.shared.hear());
         // SAFETY: rank 0 tells nothing else, and code lies at the same addresses there.
         let Some(region) = (unsafe { Region::from_bytes(&told) }) else { return };
-        let Some(function) = region.function else { return };
-        world.note_region(region.function);
-        must(world.shared.phase(begins(function)));
+        let Some(place) = region.call.as_ref().map(Call::place) else { return };
+        world.note_region(Some(place));
+        must(world.shared.phase(begins(place)));
         world.locals.tell(world.per_process - 1, &region);
         take_part(world, &region, 0);
         world.timed(Wait::Barrier, || {
@@ -107,24 +108,24 @@ pub fn serve(world: &'static World) {
         });
         world.note_region(None);
         // The time until rank 0 comes to another region is none of this one's.
-        must(world.shared.phase(ends(function)));
+        must(world.shared.phase(ends(place)));
     }
 }
 
-/// The phase of the program with which a region begins, known by its function.
-fn begins(function: Function) -> u64 {
-    function as usize as u64
+/// The phase of the program with which a region begins, known by the address of its function.
+fn begins(place: usize) -> u64 {
+    place as u64
 }
 
 /// The phase that follows a region.
-fn ends(function: Function) -> u64 {
+fn ends(place: usize) -> u64 {
     // No function has an address in the kernel's half.
-    begins(function) | 1 << 63
+    begins(place) | 1 << 63
 }
 
 /// The program ends: the other processes may end, too.
 pub fn dismiss(world: &World) {
-    let region = Region { function: None, data: std::ptr::null_mut(), threads: 0, plan: None, ticket: 0 };
+    let region = Region { call: None, threads: 0, plan: None, ticket: 0 };
     must(world.shared.tell_all(&region.to_bytes()));
 }
 

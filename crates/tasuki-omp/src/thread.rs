@@ -24,6 +24,7 @@ thread_local! {
     static PRIVATE_STACK: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
     static MEMBER: Cell<Member> = const { Cell::new(ALONE) };
     static TICKET: Cell<u64> = const { Cell::new(0) };
+    static WANTED: Cell<u32> = const { Cell::new(0) };
     static LOOP: Cell<Loop> = const { Cell::new(Loop::NONE) };
 }
 
@@ -77,4 +78,14 @@ pub fn current_loop() -> Loop {
 /// This thread is in this loop now.
 pub fn set_loop(to: Loop) {
     LOOP.set(to);
+}
+
+/// The next region of this thread is to have so many threads (`num_threads` of LLVM's compilers).
+pub fn push_wanted(threads: u32) {
+    WANTED.set(threads);
+}
+
+/// What was pushed for the region that begins; 0: nothing.
+pub fn take_pushed() -> u32 {
+    WANTED.take()
 }

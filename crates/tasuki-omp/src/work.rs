@@ -93,6 +93,20 @@ pub fn hand_copy(copy: usize) {
     leave(ticket);
 }
 
+/// One thread of the team hands something to all, which all call: what it is.
+pub fn handed(mine: Option<usize>) -> usize {
+    let Some(world) = World::get().filter(|_| thread::member().threads > 1) else { return mine.unwrap_or(0) };
+    let ticket = next_ticket();
+    let slot = world.slot(ticket);
+    if let Some(mine) = mine {
+        slot.copied.store(mine, Ordering::Release);
+    }
+    barrier(None);
+    let copied = slot.copied.load(Ordering::Acquire);
+    leave(ticket);
+    copied
+}
+
 /// Waits for all threads of the team. What follows is a phase of the program, known by its place.
 pub fn barrier(place: Option<usize>) {
     let member = thread::member();

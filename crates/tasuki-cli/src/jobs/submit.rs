@@ -58,7 +58,7 @@ pub fn omp(arguments: &OmpArgs) -> Result<ExitCode, Failure> {
     };
     let program = find_program(name, &own_environment())
         .ok_or_else(|| Failure::new(format!("there is no program {}", name.display())))?;
-    OpenMp::check(&program, &own_environment(), arguments.unchecked).map_err(|error| unfit(&error))?;
+    library.check(&program, &own_environment(), arguments.unchecked).map_err(|error| unfit(&error))?;
     let exports =
         [library.exports(arguments.threads, arguments.profile.as_deref()), arguments.export.clone()].concat();
     let request = WorkRequest {

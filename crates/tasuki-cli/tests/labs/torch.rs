@@ -1,29 +1,12 @@
 //! PyTorch's backend `tasuki` in labs: collectives of tensors, and a model that is trained in parallel,
 //! beside Gloo.
 
-use crate::support::{Background, TestLab, background, ok, skip_without_root, skipped, tasuki};
+use crate::support::{Background, PYTHON, TestLab, background, ok, skip_without_torch, tasuki};
 use std::{
     io::Read,
     path::Path,
-    process::Command,
     sync::atomic::{AtomicU32, Ordering},
 };
-
-/// Debian's Python, for which its python3-torch is.
-const PYTHON: &str = "/usr/bin/python3";
-
-/// Whether a test cannot run here, which is then reported.
-fn skip(test: &str) -> bool {
-    if skip_without_root(test) {
-        return true;
-    }
-    let import = Command::new(PYTHON).args(["-c", "import torch"]).output();
-    let is_there = import.is_ok_and(|output| output.status.success());
-    if !is_there {
-        skipped(test, "PyTorch is not there: apt-get install python3-torch");
-    }
-    !is_there
-}
 
 /// Runs a program of this test on each host of a lab, with a backend; whether it succeeds and what it prints.
 fn outcomes(lab: &TestLab, program: &str, backend: &str, size: usize) -> Vec<(bool, String)> {
@@ -62,7 +45,7 @@ fn line<'a>(said: &'a str, beginning: &str) -> &'a str {
 /// On three hosts in a line the outer two reach each other through the middle one.
 #[test]
 fn tensors_are_reduced_gathered_and_sent() {
-    if skip("tensors_are_reduced_gathered_and_sent") {
+    if skip_without_torch("tensors_are_reduced_gathered_and_sent") {
         return;
     }
     let lab = TestLab::up("torch", &["--shape", "mesh:3x1"]);
@@ -75,7 +58,7 @@ fn tensors_are_reduced_gathered_and_sent() {
 /// bit.
 #[test]
 fn a_model_that_is_trained_in_parallel_has_the_weights_that_gloo_gives() {
-    if skip("a_model_that_is_trained_in_parallel_has_the_weights_that_gloo_gives") {
+    if skip_without_torch("a_model_that_is_trained_in_parallel_has_the_weights_that_gloo_gives") {
         return;
     }
     let lab = TestLab::up("train", &["--shape", "full:2"]);
@@ -90,7 +73,7 @@ fn a_model_that_is_trained_in_parallel_has_the_weights_that_gloo_gives() {
 
 #[test]
 fn a_killed_rank_is_named_to_all_others() {
-    if skip("a_killed_rank_is_named_to_all_others") {
+    if skip_without_torch("a_killed_rank_is_named_to_all_others") {
         return;
     }
     let lab = TestLab::up("bereft", &["--shape", "full:3"]);

@@ -13,3 +13,4 @@ mod jobs_share;
 mod jobs_users;
 mod openmp;
 mod shared_memory;
+mod torch;

@@ -12,11 +12,16 @@ use crate::support::{
 
 /// Compiles a program of tasuki-omp's tests. Hosts see it where it lies, which must not be below /tmp.
 fn build(source: &str) -> (tempfile::TempDir, String) {
+    build_by("gcc", source, &[])
+}
+
+fn build_by(compiler: &str, source: &str, options: &[&str]) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
     let programs = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../tasuki-omp/tests/programs"));
     let program = folder.path().join("program");
-    ok(Command::new("gcc")
+    ok(Command::new(compiler)
         .args(["-O2", "-fopenmp"])
+        .args(options)
         .arg(programs.join(source))
         .arg("-o")
         .arg(&program)
@@ -52,6 +57,25 @@ fn openmp_programs_run_on_all_hosts_under_loss_and_cuts() {
     assert_eq!(said(&cut), expected, "{}", text(&cut));
 }
 
+/// Programs of clang run in the place of LLVM's library; one that calls what is not there is refused before it
+/// starts.
+#[test]
+fn programs_of_clang_run_on_all_hosts() {
+    if skip_without_root("programs_of_clang_run_on_all_hosts") {
+        return;
+    }
+    let (_folder, kernels) = build_by("clang", "kernels.c", &[]);
+    let expected = ok(Command::new(&kernels).arg("4").env("OMP_NUM_THREADS", "4"));
+    let cluster = Cluster::up("omp-clang", 2);
+    let output = cluster.output("omp", &["-n", "2", "--threads", "2", &kernels, "4"]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{}", text(&output));
+    // Without thread-local storage every use of a threadprivate variable is a call.
+    let (_folder, called) = build_by("clang", "basics.c", &["-fnoopenmp-use-tls"]);
+    let output = cluster.output("omp", &["-n", "2", &called, "2"]);
+    let told = text(&output);
+    assert!(!output.status.success() && told.contains("which is not there across hosts"), "{told}");
+}
+
 /// The program's exit code is the command's; programs that cannot be spread are refused by name.
 #[test]
 fn what_openmp_programs_return_and_what_is_none() {
@@ -68,11 +92,7 @@ fn what_openmp_programs_return_and_what_is_none() {
         "{}",
         text(&output)
     );
-    cluster.refused(
-        "omp",
-        &["-n", "2", "/bin/true"],
-        "true: it does not use OpenMP; build it with gcc -fopenmp",
-    );
+    cluster.refused("omp", &["-n", "2", "/bin/true"], "true: it does not use OpenMP; build it with -fopenmp");
     // A profile is said at the end, and kept where the program runs; the program ends as it does without.
     let page = folder.path().join("profile.html");
     let output =

@@ -58,6 +58,23 @@ pub fn skip_without_root(test: &str) -> bool {
     true
 }
 
+/// Debian's Python, for which its python3-torch is.
+pub const PYTHON: &str = "/usr/bin/python3";
+
+/// Whether the test cannot run because labs need root, or because PyTorch is missing; prints a note then. With
+/// TASUKI_NO_SKIP that is a failure.
+pub fn skip_without_torch(test: &str) -> bool {
+    if skip_without_root(test) {
+        return true;
+    }
+    let import = Command::new(PYTHON).args(["-c", "import torch"]).output();
+    let is_there = import.is_ok_and(|output| output.status.success());
+    if !is_there {
+        skipped(test, "PyTorch is not there: apt-get install python3-torch");
+    }
+    !is_there
+}
+
 /// Whether the test cannot run because ordinary users may not enter the folder of this checkout, such as
 /// root's home, and so not load what was built there; prints a note then. With TASUKI_NO_SKIP that is a
 /// failure.

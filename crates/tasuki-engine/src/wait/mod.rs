@@ -5,6 +5,8 @@
 //! processor is offered to others, and how ([`yielding`]); and whether anybody wants it
 //! ([`oversubscription`]).
 
+#[cfg(test)]
+mod cgroup_tests;
 pub(crate) mod oversubscription;
 mod poll_budget;
 mod processors;

@@ -150,7 +150,7 @@ fn beyond(threads: u32, processors: u32) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::clock::Clock;
     use nix::sched::{CpuSet, sched_setaffinity};
@@ -186,16 +186,16 @@ mod tests {
         assert!(Oversubscription::new(true).has_spare_processor(Time(0)), "taken for granted");
     }
 
-    /// Threads that spin on one processor until this is dropped.
-    struct Spinners(Arc<AtomicBool>, Vec<JoinHandle<()>>);
+    /// Threads that spin, on one processor or wherever they may, until this is dropped.
+    pub(in crate::wait) struct Spinners(Arc<AtomicBool>, Vec<JoinHandle<()>>);
 
     impl Spinners {
-        fn on(cpu: usize, count: usize) -> Spinners {
+        pub fn new(cpu: Option<usize>, count: usize) -> Spinners {
             let stop = Arc::new(AtomicBool::new(false));
             let spin = || {
                 let stop = Arc::clone(&stop);
                 spawn(move || {
-                    pin(cpu);
+                    cpu.inspect(|cpu| pin(*cpu));
                     while !stop.load(Ordering::Relaxed) {
                         std::hint::spin_loop();
                     }
@@ -235,7 +235,7 @@ mod tests {
     }
 
     /// Polls for some time slices. Gives the last excess, and whether this thread was preempted meanwhile.
-    fn poll(processors: &Oversubscription, clock: Clock) -> (u32, bool) {
+    pub(in crate::wait) fn poll(processors: &Oversubscription, clock: Clock) -> (u32, bool) {
         let before = preemptions();
         let (end, mut excess) = (clock.now().0 + 50_000_000, 0);
         while clock.now().0 < end {
@@ -249,7 +249,7 @@ mod tests {
         let Some([ours, _]) = two_processors() else { return };
         spawn(move || {
             pin(ours);
-            let _ranks = Spinners::on(ours, 3);
+            let _ranks = Spinners::new(Some(ours), 3);
             let (processors, clock) = (Oversubscription::new(false), Clock::new());
             let found = (0..100).any(|_| poll(&processors, clock).0 > 0);
             assert!(found, "four threads on one processor");
@@ -263,7 +263,7 @@ mod tests {
         let Some([ours, other]) = two_processors() else { return };
         spawn(move || {
             pin(ours);
-            let _neighbour = Spinners::on(other, 6);
+            let _neighbour = Spinners::new(Some(other), 6);
             // While another thread wants this processor too, the answer is rightly another one.
             let quiet = (0..60).any(|_| {
                 let (processors, clock) = (Oversubscription::new(false), Clock::new());

@@ -1,11 +1,20 @@
 ! fields THREADS: Fortran as OpenMP codes have it. Allocatable arrays, a module's data, threadprivate, a
-! reduction over an array, critical, ordered and formatted output. What is printed does not depend on the number
-! of threads.
+! reduction over an array, critical, ordered, locks that are taken again, and formatted output. What is
+! printed does not depend on the number of threads.
 module store
+    use omp_lib
     implicit none
     integer, parameter :: side = 128
     double precision, allocatable :: now(:, :), next(:, :)
     double precision :: total
+    ! A lock with what must not change on both sides.
+    type guarded
+        sequence
+        integer(8) :: before
+        integer(omp_nest_lock_kind) :: lock
+        integer(8) :: after
+    end type
+    type(guarded) :: kept
     integer :: mine = 0
     !$omp threadprivate(mine)
 contains
@@ -85,5 +94,19 @@ program fields
     end do
     !$omp end parallel do
     print '(a, l2)', 'ordered', all(order == [(i, i=1, 20)])
+
+    kept%before = 123
+    kept%after = 456
+    passes = 0
+    call omp_init_nest_lock(kept%lock)
+    !$omp parallel
+    call omp_set_nest_lock(kept%lock)
+    call omp_set_nest_lock(kept%lock)
+    passes = passes + 1
+    call omp_unset_nest_lock(kept%lock)
+    call omp_unset_nest_lock(kept%lock)
+    !$omp end parallel
+    call omp_destroy_nest_lock(kept%lock)
+    print '(a, l2, l2)', 'nested', passes == wanted, kept%before == 123 .and. kept%after == 456
     deallocate (now, next)
 end program

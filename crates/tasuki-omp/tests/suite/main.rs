@@ -1,6 +1,7 @@
-//! Programs of gcc's OpenMP, unmodified: on one machine with gcc's own library, and as several processes that
+//! OpenMP programs, unmodified: on one machine with their compiler's own library, and as several processes that
 //! meet on this machine. What they print must be the same.
 
+mod llvm;
 mod profile;
 
 use std::ffi::OsStr;
@@ -20,13 +21,17 @@ impl Program {
     }
 
     fn build_with(source: &str, options: &[&str]) -> Program {
-        let folder = tempfile::tempdir().expect("a folder for the program");
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(source);
         let compiler = match source.rsplit('.').next() {
             Some("cpp") => "g++",
             Some("f90") => "gfortran",
             _ => "gcc",
         };
+        Program::build_by(compiler, source, options)
+    }
+
+    fn build_by(compiler: &str, source: &str, options: &[&str]) -> Program {
+        let folder = tempfile::tempdir().expect("a folder for the program");
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(source);
         let mut gcc = Command::new(compiler);
         // Files of modules are written to the current folder.
         gcc.current_dir(folder.path()).args(["-O2", "-fopenmp", "-Wall", "-Wextra", "-Werror"]).args(options);
@@ -44,7 +49,7 @@ impl Program {
         self.folder.path().join("program")
     }
 
-    /// What it prints on one host with so many threads, by gcc's own library.
+    /// What it prints on one host with so many threads, by its compiler's own library.
     fn alone(&self, threads: u32, arguments: &[&str]) -> String {
         let mut command = Command::new(self.path());
         let output = command.args(arguments).env("OMP_NUM_THREADS", threads.to_string()).output();
@@ -172,7 +177,7 @@ fn programs_of_fortran_are_spread_too() {
     for (at, (processes, threads)) in [(2, 1), (3, 1), (2, 2)].into_iter().enumerate() {
         let all = (processes * threads).to_string();
         let expected = program.alone(processes * threads, &[&all]);
-        assert!(expected.contains("threads T T\nordered T"), "{expected}");
+        assert!(expected.contains("threads T T\nordered T\nnested T T"), "{expected}");
         assert_eq!(program.spread(processes, threads, 26 + at as u8, &[&all])[0], expected);
     }
 }

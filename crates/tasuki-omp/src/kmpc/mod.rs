@@ -1,0 +1,329 @@
+//! The functions of LLVM's OpenMP library that clang, and Intel's compilers after it, put calls of into
+//! programs: `kmp.h` and `kmp_csupport.cpp` of LLVM 14. All take a place in the source and the number of the
+//! calling thread first, which say nothing that is not known here.
+//!
+//! * This file: regions, barriers, `single`, `critical`, `ordered` and reductions.
+//! * [`loops`]: loops whose iterations are shared out.
+//! * [`tasks`]: tasks, which run where they are made.
+
+mod loops;
+mod tasks;
+
+use std::cell::RefCell;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{Ordering, fence};
+
+use crate::call::{ARGUMENTS_MAX, Call, Microtask};
+use crate::gomp::told_from;
+use crate::plan::Loop;
+use crate::stack::on_private;
+use crate::thread::{self, Member};
+use crate::{lock, team, work};
+
+/// A place in the source (`ident_t`), not looked at.
+type Place = *const c_void;
+
+/// Arguments of a function with variable arguments that go in registers after three named ones.
+#[cfg(target_arch = "x86_64")]
+const VARIABLE_IN_REGISTERS: usize = 3;
+#[cfg(target_arch = "aarch64")]
+const VARIABLE_IN_REGISTERS: usize = 5;
+
+/// Functions with three named arguments, the second of which counts the variable ones: these are found by
+/// another one, given the named ones, those in registers and those on the stack.
+macro_rules! variadic {
+    ($($name:ident => $function:ident;)*) => {$(
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name(_place: Place, _count: c_int, _function: Microtask) {
+            #[cfg(target_arch = "x86_64")]
+            core::arch::naked_asm!(
+                "push r9",
+                "push r8",
+                "push rcx",
+                "mov rcx, rsp",
+                // Behind these three and the address to which this returns.
+                "lea r8, [rsp + 32]",
+                "call {function}",
+                "add rsp, 24",
+                "ret",
+                function = sym $function
+            );
+            #[cfg(target_arch = "aarch64")]
+            core::arch::naked_asm!(
+                "stp x29, x30, [sp, #-64]!",
+                "mov x29, sp",
+                "stp x3, x4, [sp, #16]",
+                "stp x5, x6, [sp, #32]",
+                "str x7, [sp, #48]",
+                "add x3, sp, #16",
+                "add x4, sp, #64",
+                "bl {function}",
+                "ldp x29, x30, [sp], #64",
+                "ret",
+                function = sym $function
+            );
+        }
+    )*};
+}
+
+variadic! {
+    __kmpc_fork_call => fork_call;
+    __kmpc_fork_teams => fork_teams;
+}
+
+/// A call with so many arguments, of which the first ones are in `registers`.
+///
+/// # Safety
+/// As many are there.
+unsafe fn gathered(count: c_int, function: Microtask, registers: *const usize, stack: *const usize) -> Call {
+    let count = count as usize;
+    if count > ARGUMENTS_MAX {
+        on_private(|| {
+            eprintln!(
+                "tasuki omp: a parallel region uses {count} variables of the function around it, and \
+                 {ARGUMENTS_MAX} is the most that other hosts are told of; put some into a structure"
+            );
+            // SAFETY: the call takes a number and does not return.
+            unsafe { libc::_exit(1) }
+        });
+    }
+    let mut arguments = [0; ARGUMENTS_MAX];
+    for (at, argument) in arguments[..count].iter_mut().enumerate() {
+        // SAFETY: as the caller promises.
+        *argument = unsafe {
+            match at.checked_sub(VARIABLE_IN_REGISTERS) {
+                None => *registers.add(at),
+                Some(at) => *stack.add(at),
+            }
+        };
+    }
+    on_private(|| Call::kmpc(function, &arguments[..count]))
+}
+
+unsafe extern "C" fn fork_call(
+    _place: Place,
+    count: c_int,
+    function: Microtask,
+    registers: *const usize,
+    stack: *const usize,
+) {
+    // SAFETY: the compiler gives so many.
+    let call = unsafe { gathered(count, function, registers, stack) };
+    team::parallel(call, thread::take_pushed(), None);
+}
+
+/// A league of one team.
+unsafe extern "C" fn fork_teams(
+    _place: Place,
+    count: c_int,
+    function: Microtask,
+    registers: *const usize,
+    stack: *const usize,
+) {
+    // SAFETY: the compiler gives so many, and the function may be called by this thread.
+    unsafe { gathered(count, function, registers, stack).run(0) };
+}
+
+/// A region with a condition and one argument.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __kmpc_fork_call_if(
+    _place: Place,
+    count: c_int,
+    function: Microtask,
+    condition: c_int,
+    argument: usize,
+) {
+    let call = on_private(|| Call::kmpc(function, &[argument][..(count as usize).min(1)]));
+    let wanted = thread::take_pushed();
+    team::parallel(call, if condition == 0 { 1 } else { wanted }, None);
+}
+
+/// What this thread was in before regions of one thread that it has begun, and has not ended yet.
+type Around = Vec<(Member, Loop)>;
+
+thread_local! {
+    static AROUND: RefCell<Around> = const { RefCell::new(Vec::new()) };
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __kmpc_serialized_parallel(_place: Place, _thread: c_int) {
+    let member = thread::member();
+    thread::take_pushed();
+    on_private(|| AROUND.with_borrow_mut(|around| around.push((member, thread::current_loop()))));
+    thread::join(Member { id: 0, threads: 1, level: member.level + 1 });
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __kmpc_end_serialized_parallel(_place: Place, _thread: c_int) {
+    if let Some((member, outer)) = on_private(|| AROUND.with_borrow_mut(Vec::pop)) {
+        thread::join(member);
+        thread::set_loop(outer);
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __kmpc_push_num_threads(_place: Place, _thread: c_int, threads: c_int) {
+    thread::push_wanted(threads.max(1) as u32);
+}
+
+/// Functions that return a number.
+macro_rules! numbers {
+    ($($name:ident $value:expr;)*) => {$(
+        #[unsafe(no_mangle)]
+        extern "C" fn $name() -> c_int {
+            $value
+        }
+    )*};
+}
+
+numbers! {
+    __kmpc_global_thread_num thread::member().id as c_int;
+    __kmpc_bound_thread_num thread::member().id as c_int;
+    __kmpc_global_num_threads thread::member().threads as c_int;
+    __kmpc_bound_num_threads thread::member().threads as c_int;
+    __kmpc_in_parallel c_int::from(thread::member().threads > 1);
+    __kmpc_ok_to_fork 1;
+    __kmpc_master c_int::from(thread::member().id == 0);
+    __kmpc_single c_int::from(work::single());
+    __kmpc_cancel 0;
+    __kmpc_cancellationpoint 0;
+    kmp_get_blocktime 0;
+}
+
+/// Functions that do nothing here.
+macro_rules! ignored {
+    ($($name:ident)*) => {$(
+        #[unsafe(no_mangle)]
+        extern "C" fn $name() {}
+    )*};
+}
+
+ignored! {
+    __kmpc_begin __kmpc_end __kmpc_push_proc_bind __kmpc_push_num_teams __kmpc_push_num_teams_51
+    __kmpc_end_master __kmpc_end_masked __kmpc_end_single __kmpc_end_ordered kmp_set_blocktime
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __kmpc_masked(_place: Place, _thread: c_int, which: c_int) -> c_int {
+    c_int::from(thread::member().id as c_int == which)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __kmpc_flush() {
+    fence(Ordering::SeqCst);
+}
+
+told_from! {
+    __kmpc_barrier => barrier_at;
+    __kmpc_cancel_barrier => barrier_at;
+    __kmpc_end_reduce => end_reduce_at;
+}
+
+extern "C" fn barrier_at(place: usize) -> c_int {
+    work::barrier(Some(place));
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __kmpc_ordered(_place: Place, _thread: c_int) {
+    crate::loops::wait_for_turn();
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __kmpc_critical(_place: Place, _thread: c_int, name: usize) {
+    lock::acquire(lock::of_name(name));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __kmpc_critical_with_hint(_place: Place, _thread: c_int, name: usize, _hint: u32) {
+    lock::acquire(lock::of_name(name));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __kmpc_end_critical(_place: Place, _thread: c_int, name: usize) {
+    lock::release(lock::of_name(name));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __kmpc_atomic_start() {
+    lock::acquire(lock::ATOMIC);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __kmpc_atomic_end() {
+    lock::release(lock::ATOMIC);
+}
+
+/// The thread that had the `single` hands its variables to all, each of which copies them.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __kmpc_copyprivate(
+    _place: Place,
+    _thread: c_int,
+    _size: usize,
+    data: *mut c_void,
+    copy: unsafe extern "C" fn(*mut c_void, *mut c_void),
+    had_it: c_int,
+) {
+    let from = work::handed((had_it != 0).then_some(data as usize));
+    if had_it == 0 {
+        // SAFETY: the compiler made the function for this; the other thread waits below.
+        unsafe { copy(data, from as *mut c_void) };
+    }
+    work::barrier(None);
+}
+
+/// Each thread adds its part to the result in turn: it is told to (1), and says when it has.
+#[unsafe(no_mangle)]
+extern "C" fn __kmpc_reduce_nowait(
+    _place: Place,
+    _thread: c_int,
+    _variables: c_int,
+    _size: usize,
+    _data: *mut c_void,
+    _function: *const c_void,
+    name: usize,
+) -> c_int {
+    if thread::member().threads > 1 {
+        lock::acquire(lock::of_name(name));
+    }
+    1
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __kmpc_end_reduce_nowait(_place: Place, _thread: c_int, name: usize) {
+    if thread::member().threads > 1 {
+        lock::release(lock::of_name(name));
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __kmpc_reduce(
+    place: Place,
+    number: c_int,
+    variables: c_int,
+    size: usize,
+    data: *mut c_void,
+    function: *const c_void,
+    name: usize,
+) -> c_int {
+    __kmpc_reduce_nowait(place, number, variables, size, data, function, name)
+}
+
+extern "C" fn end_reduce_at(place: usize, number: c_int, name: usize) {
+    __kmpc_end_reduce_nowait(std::ptr::null(), number, name);
+    work::barrier(Some(place));
+}
+
+/// Memory of the allocators of OpenMP 5.0, all of which are the program's heap here.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __kmpc_alloc(_thread: c_int, bytes: usize, _allocator: usize) -> *mut c_void {
+    // SAFETY: the function takes any number.
+    unsafe { crate::alloc::malloc(bytes) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __kmpc_free(_thread: c_int, memory: *mut c_void, _allocator: usize) {
+    // SAFETY: the program promises that the memory came from the function above.
+    unsafe { crate::alloc::free(memory) };
+}

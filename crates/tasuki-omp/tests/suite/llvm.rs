@@ -1,0 +1,59 @@
+//! Programs of clang, which call another library than gcc's.
+
+use std::process::Command;
+
+use crate::Program;
+
+/// A program of clang. Skipped without LLVM's OpenMP library; with TASUKI_NO_SKIP that is a failure.
+fn build(compiler: &str, source: &str, options: &[&str]) -> Option<Program> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut clang = Command::new("clang");
+    clang.args(["-fopenmp", "-shared", "-x", "c", "/dev/null", "-o"]).arg(folder.path().join("library.so"));
+    if clang.output().is_ok_and(|linked| linked.status.success()) {
+        return Some(Program::build_by(compiler, source, options));
+    }
+    assert!(std::env::var_os("TASUKI_NO_SKIP").is_none(), "there is no libomp: scripts/setup --tests");
+    eprintln!("skipped: there is no clang with libomp");
+    None
+}
+
+/// Each prints that all was good, on so many threads.
+fn is_good(program: &Program, teams: &[(u32, u32)], at: u8) {
+    for (more, &(processes, threads)) in teams.iter().enumerate() {
+        let all = (processes * threads).to_string();
+        assert_eq!(program.spread(processes, threads, at + more as u8, &[&all])[0], format!("good {all}\n"));
+    }
+}
+
+#[test]
+fn constructs_of_clang_do_what_the_standard_says() {
+    let Some(program) = build("clang", "basics.c", &[]) else { return };
+    is_good(&program, &[(1, 1), (2, 1), (3, 2)], 29);
+}
+
+/// Regions with many variables, loops at the ends of their types, ranges of tasks, and teams. LLVM 14's own
+/// library is no oracle: it loses the last value of some dynamic loops, whose threads go on with iterations of
+/// others.
+#[test]
+fn what_clang_makes_of_loops_tasks_and_teams_is_spread() {
+    let Some(program) = build("clang", "llvm.c", &["-fopenmp-version=51"]) else { return };
+    is_good(&program, &[(1, 1), (3, 1), (2, 2)], 32);
+}
+
+/// Without optimisation every variable is in memory, and every call is made.
+#[test]
+fn kernels_of_clang_print_what_they_print_on_one_host() {
+    let Some(program) = build("clang", "kernels.c", &["-O0"]) else { return };
+    for (at, (processes, threads)) in [(2, 1), (2, 2)].into_iter().enumerate() {
+        let all = (processes * threads).to_string();
+        let expected = program.alone(processes * threads, &[&all]);
+        assert_eq!(program.spread(processes, threads, 35 + at as u8, &[&all])[0], expected);
+    }
+}
+
+#[test]
+fn programs_of_clang_for_cpp_are_spread() {
+    let Some(program) = build("clang++", "containers.cpp", &[]) else { return };
+    let said = program.spread(2, 2, 37, &[]);
+    assert!(said[0].contains(&format!("{} 4 36126944", 4950 * 4)), "{said:?}");
+}
