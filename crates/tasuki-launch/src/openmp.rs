@@ -1,5 +1,5 @@
-//! OpenMP programs on several hosts: the library that takes the place of the compiler's, and the programs that
-//! it serves.
+//! OpenMP programs on several hosts: the library that takes the place of the compiler's, and the programs
+//! that it serves.
 
 use crate::{
     Environment,

@@ -191,7 +191,8 @@ macro_rules! parallel_runtime_loops {
             function: Function, data: *mut c_void, threads: c_uint, start: c_long, end: c_long,
             step: c_long, _flags: c_uint,
         ) {
-            team::parallel(Call::Gomp(function, data), threads, Some(loops::runtime(Plan::signed(start, end, step))));
+            let plan = loops::runtime(Plan::signed(start, end, step));
+            team::parallel(Call::Gomp(function, data), threads, Some(plan));
         }
     )*};
 }

@@ -44,8 +44,9 @@ pub fn release_word(word: &AtomicI32) {
     word.store(0, Ordering::Release);
 }
 
-/// A lock of `omp.h` that its thread may take again: the thread that has it, counted from 1, in the upper half,
-/// and how often in the lower one. LLVM's `omp_nest_lock_t` and gfortran's kind have no more than these 8 bytes.
+/// A lock of `omp.h` that its thread may take again: the thread that has it, counted from 1, in the upper
+/// half, and how often in the lower one. LLVM's `omp_nest_lock_t` and gfortran's kind have no more than these
+/// 8 bytes.
 #[repr(transparent)]
 pub struct Nested(AtomicU64);
 

@@ -1,5 +1,6 @@
-//! Functions of libgomp that are not here: what libgomp itself would do is wrong across hosts, as it thinks that
-//! all threads are its own. Those of LLVM's library are missing by their names, which `tasuki omp` looks up.
+//! Functions of libgomp that are not here: what libgomp itself would do is wrong across hosts, as it thinks
+//! that all threads are its own. Those of LLVM's library are missing by their names, which `tasuki omp` looks
+//! up.
 
 use crate::stack::on_private;
 

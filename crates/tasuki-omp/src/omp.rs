@@ -176,7 +176,9 @@ macro_rules! locks {
 
 locks! {
     omp_init_lock omp_init_lock_ (word: AtomicI32) -> () { word.store(0, Ordering::Relaxed) }
-    omp_init_lock_with_hint omp_init_lock_with_hint_ (word: AtomicI32) -> () { word.store(0, Ordering::Relaxed) }
+    omp_init_lock_with_hint omp_init_lock_with_hint_ (word: AtomicI32) -> () {
+        word.store(0, Ordering::Relaxed)
+    }
     omp_set_lock omp_set_lock_ (word: AtomicI32) -> () { lock::acquire_word(word) }
     omp_unset_lock omp_unset_lock_ (word: AtomicI32) -> () { lock::release_word(word) }
     omp_test_lock omp_test_lock_ (word: AtomicI32) -> c_int { c_int::from(lock::try_word(word)) }

@@ -94,8 +94,8 @@ impl Watch for Profiler {
 }
 
 impl World {
-    /// The process's first thread comes to a region, known by the address of its function; `None`: it has left
-    /// one. On a private stack.
+    /// The process's first thread comes to a region, known by the address of its function; `None`: it has
+    /// left one. On a private stack.
     pub fn note_region(&self, region: Option<usize>) {
         if let Some(profiler) = &self.profiler {
             profiler.enter(region);

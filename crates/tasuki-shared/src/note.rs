@@ -11,7 +11,7 @@ use crate::send::send_now;
 /// What a note begins with; no message of the protocol does.
 const KIND: u8 = 0x80;
 /// The longest note.
-pub(crate) const LONGEST: usize = 1024;
+pub(crate) const LONGEST: usize = 2048;
 /// Notes that may wait to be heard: a process that is told more is told by one that does not wait for others.
 const WAITING_MAX: usize = 1024;
 

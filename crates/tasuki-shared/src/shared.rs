@@ -160,7 +160,7 @@ impl Shared {
         }
     }
 
-    /// Tells all other processes up to 1024 bytes: each hears them by [`Shared::hear`], in no order with what
+    /// Tells all other processes up to 2048 bytes: each hears them by [`Shared::hear`], in no order with what
     /// other processes tell.
     ///
     /// # Panics

@@ -57,8 +57,8 @@ fn openmp_programs_run_on_all_hosts_under_loss_and_cuts() {
     assert_eq!(said(&cut), expected, "{}", text(&cut));
 }
 
-/// Programs of clang run in the place of LLVM's library; one that calls what is not there is refused before it
-/// starts.
+/// Programs of clang run in the place of LLVM's library; one that calls what is not there is refused before
+/// it starts.
 #[test]
 fn programs_of_clang_run_on_all_hosts() {
     if skip_without_root("programs_of_clang_run_on_all_hosts") {

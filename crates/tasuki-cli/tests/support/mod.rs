@@ -61,8 +61,8 @@ pub fn skip_without_root(test: &str) -> bool {
 /// Debian's Python, for which its python3-torch is.
 pub const PYTHON: &str = "/usr/bin/python3";
 
-/// Whether the test cannot run because labs need root, or because PyTorch is missing; prints a note then. With
-/// TASUKI_NO_SKIP that is a failure.
+/// Whether the test cannot run because labs need root, or because PyTorch is missing; prints a note then.
+/// With TASUKI_NO_SKIP that is a failure.
 pub fn skip_without_torch(test: &str) -> bool {
     if skip_without_root(test) {
         return true;

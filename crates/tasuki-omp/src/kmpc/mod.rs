@@ -2,170 +2,23 @@
 //! programs: `kmp.h` and `kmp_csupport.cpp` of LLVM 14. All take a place in the source and the number of the
 //! calling thread first, which say nothing that is not known here.
 //!
-//! * This file: regions, barriers, `single`, `critical`, `ordered` and reductions.
+//! * [`fork`]: parallel regions.
+//! * This file: barriers, `single`, `critical`, `ordered` and reductions.
 //! * [`loops`]: loops whose iterations are shared out.
 //! * [`tasks`]: tasks, which run where they are made.
 
+mod fork;
 mod loops;
 mod tasks;
 
-use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{Ordering, fence};
 
-use crate::call::{ARGUMENTS_MAX, Call, Microtask};
 use crate::gomp::told_from;
-use crate::plan::Loop;
-use crate::stack::on_private;
-use crate::thread::{self, Member};
-use crate::{lock, team, work};
+use crate::{lock, thread, work};
 
 /// A place in the source (`ident_t`), not looked at.
 type Place = *const c_void;
-
-/// Arguments of a function with variable arguments that go in registers after three named ones.
-#[cfg(target_arch = "x86_64")]
-const VARIABLE_IN_REGISTERS: usize = 3;
-#[cfg(target_arch = "aarch64")]
-const VARIABLE_IN_REGISTERS: usize = 5;
-
-/// Functions with three named arguments, the second of which counts the variable ones: these are found by
-/// another one, given the named ones, those in registers and those on the stack.
-macro_rules! variadic {
-    ($($name:ident => $function:ident;)*) => {$(
-        #[unsafe(no_mangle)]
-        #[unsafe(naked)]
-        unsafe extern "C" fn $name(_place: Place, _count: c_int, _function: Microtask) {
-            #[cfg(target_arch = "x86_64")]
-            core::arch::naked_asm!(
-                "push r9",
-                "push r8",
-                "push rcx",
-                "mov rcx, rsp",
-                // Behind these three and the address to which this returns.
-                "lea r8, [rsp + 32]",
-                "call {function}",
-                "add rsp, 24",
-                "ret",
-                function = sym $function
-            );
-            #[cfg(target_arch = "aarch64")]
-            core::arch::naked_asm!(
-                "stp x29, x30, [sp, #-64]!",
-                "mov x29, sp",
-                "stp x3, x4, [sp, #16]",
-                "stp x5, x6, [sp, #32]",
-                "str x7, [sp, #48]",
-                "add x3, sp, #16",
-                "add x4, sp, #64",
-                "bl {function}",
-                "ldp x29, x30, [sp], #64",
-                "ret",
-                function = sym $function
-            );
-        }
-    )*};
-}
-
-variadic! {
-    __kmpc_fork_call => fork_call;
-    __kmpc_fork_teams => fork_teams;
-}
-
-/// A call with so many arguments, of which the first ones are in `registers`.
-///
-/// # Safety
-/// As many are there.
-unsafe fn gathered(count: c_int, function: Microtask, registers: *const usize, stack: *const usize) -> Call {
-    let count = count as usize;
-    if count > ARGUMENTS_MAX {
-        on_private(|| {
-            eprintln!(
-                "tasuki omp: a parallel region uses {count} variables of the function around it, and \
-                 {ARGUMENTS_MAX} is the most that other hosts are told of; put some into a structure"
-            );
-            // SAFETY: the call takes a number and does not return.
-            unsafe { libc::_exit(1) }
-        });
-    }
-    let mut arguments = [0; ARGUMENTS_MAX];
-    for (at, argument) in arguments[..count].iter_mut().enumerate() {
-        // SAFETY: as the caller promises.
-        *argument = unsafe {
-            match at.checked_sub(VARIABLE_IN_REGISTERS) {
-                None => *registers.add(at),
-                Some(at) => *stack.add(at),
-            }
-        };
-    }
-    on_private(|| Call::kmpc(function, &arguments[..count]))
-}
-
-unsafe extern "C" fn fork_call(
-    _place: Place,
-    count: c_int,
-    function: Microtask,
-    registers: *const usize,
-    stack: *const usize,
-) {
-    // SAFETY: the compiler gives so many.
-    let call = unsafe { gathered(count, function, registers, stack) };
-    team::parallel(call, thread::take_pushed(), None);
-}
-
-/// A league of one team.
-unsafe extern "C" fn fork_teams(
-    _place: Place,
-    count: c_int,
-    function: Microtask,
-    registers: *const usize,
-    stack: *const usize,
-) {
-    // SAFETY: the compiler gives so many, and the function may be called by this thread.
-    unsafe { gathered(count, function, registers, stack).run(0) };
-}
-
-/// A region with a condition and one argument.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __kmpc_fork_call_if(
-    _place: Place,
-    count: c_int,
-    function: Microtask,
-    condition: c_int,
-    argument: usize,
-) {
-    let call = on_private(|| Call::kmpc(function, &[argument][..(count as usize).min(1)]));
-    let wanted = thread::take_pushed();
-    team::parallel(call, if condition == 0 { 1 } else { wanted }, None);
-}
-
-/// What this thread was in before regions of one thread that it has begun, and has not ended yet.
-type Around = Vec<(Member, Loop)>;
-
-thread_local! {
-    static AROUND: RefCell<Around> = const { RefCell::new(Vec::new()) };
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn __kmpc_serialized_parallel(_place: Place, _thread: c_int) {
-    let member = thread::member();
-    thread::take_pushed();
-    on_private(|| AROUND.with_borrow_mut(|around| around.push((member, thread::current_loop()))));
-    thread::join(Member { id: 0, threads: 1, level: member.level + 1 });
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn __kmpc_end_serialized_parallel(_place: Place, _thread: c_int) {
-    if let Some((member, outer)) = on_private(|| AROUND.with_borrow_mut(Vec::pop)) {
-        thread::join(member);
-        thread::set_loop(outer);
-    }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn __kmpc_push_num_threads(_place: Place, _thread: c_int, threads: c_int) {
-    thread::push_wanted(threads.max(1) as u32);
-}
 
 /// Functions that return a number.
 macro_rules! numbers {

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::Program;
+use crate::{Program, text};
 
 /// A program of clang. Skipped without LLVM's OpenMP library; with TASUKI_NO_SKIP that is a failure.
 fn build(compiler: &str, source: &str, options: &[&str]) -> Option<Program> {
@@ -32,8 +32,8 @@ fn constructs_of_clang_do_what_the_standard_says() {
 }
 
 /// Regions with many variables, loops at the ends of their types, ranges of tasks, and teams. LLVM 14's own
-/// library is no oracle: it loses the last value of some dynamic loops, whose threads go on with iterations of
-/// others.
+/// library is no oracle: it loses the last value of some dynamic loops, whose threads go on with iterations
+/// of others.
 #[test]
 fn what_clang_makes_of_loops_tasks_and_teams_is_spread() {
     let Some(program) = build("clang", "llvm.c", &["-fopenmp-version=51"]) else { return };
@@ -56,4 +56,36 @@ fn programs_of_clang_for_cpp_are_spread() {
     let Some(program) = build("clang++", "containers.cpp", &[]) else { return };
     let said = program.spread(2, 2, 37, &[]);
     assert!(said[0].contains(&format!("{} 4 36126944", 4950 * 4)), "{said:?}");
+}
+
+/// A program whose region uses so many variables of the function around it, beside the sum.
+fn with_variables(count: u32) -> String {
+    let names: Vec<_> = (0..count).map(|at| format!("v{at}")).collect();
+    let set: String = names.iter().zip(1..).map(|(name, value)| format!("int {name} = {value};\n")).collect();
+    let added: String = names.iter().map(|name| format!("sum += {name};\n")).collect();
+    format!(
+        "#include <omp.h>\n#include <stdio.h>\nint main(void) {{\nlong sum = 0;\n{set}\
+         #pragma omp parallel reduction(+ : sum)\n{{\n{added}}}\n\
+         printf(\"%ld\\n\", sum / omp_get_max_threads());\n}}\n"
+    )
+}
+
+/// Arguments in registers, on the stack in even and odd numbers, and as many as one may have.
+#[test]
+fn regions_may_use_many_variables() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (at, count) in [0, 2, 3, 4, 5, 6, 7, 8, 199, 200].into_iter().enumerate() {
+        let source = folder.path().join("variables.c");
+        std::fs::write(&source, with_variables(count)).expect("writes");
+        let Some(program) = build("clang", source.to_str().expect("text"), &[]) else { return };
+        if count < 200 {
+            let said = program.spread(2, 2, 38 + at as u8, &[]);
+            assert_eq!(said[0], format!("{}\n", count * (count + 1) / 2), "{count} variables");
+            continue;
+        }
+        let mut all = program.start(2, 1, 38 + at as u8, &[]);
+        let first = all.remove(0).wait_with_output().expect("ends");
+        all.remove(0).wait().expect("ends");
+        assert!(!first.status.success() && text(&first).contains("put some into a structure"), "{first:?}");
+    }
 }

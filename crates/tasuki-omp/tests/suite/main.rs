@@ -1,5 +1,5 @@
-//! OpenMP programs, unmodified: on one machine with their compiler's own library, and as several processes that
-//! meet on this machine. What they print must be the same.
+//! OpenMP programs, unmodified: on one machine with their compiler's own library, and as several processes
+//! that meet on this machine. What they print must be the same.
 
 mod llvm;
 mod profile;
