@@ -30,9 +30,9 @@ unsafe impl Send for Call {}
 
 impl Call {
     /// A call of a function of LLVM's.
-    pub fn kmpc(function: Microtask, arguments: &[usize]) -> Call {
+    pub fn kmpc(function: Microtask, arguments: impl ExactSizeIterator<Item = usize>) -> Call {
         let fill = IN_REGISTERS.saturating_sub(arguments.len());
-        Call::Kmpc(function, arguments.iter().copied().chain(std::iter::repeat_n(0, fill)).collect())
+        Call::Kmpc(function, arguments.chain(std::iter::repeat_n(0, fill)).collect())
     }
 
     /// The address of the function, by which the region is known.
@@ -77,17 +77,17 @@ impl Call {
     /// It was told by [`Call::to_words`] in a process whose code lies at the same addresses.
     pub unsafe fn from_words(words: &[u64]) -> Option<Call> {
         let (&[kind, function], arguments) = words.split_first_chunk()?;
-        let arguments: Vec<usize> = arguments.iter().map(|argument| *argument as usize).collect();
+        let mut arguments = arguments.iter().map(|argument| *argument as usize);
         // SAFETY: as the caller promises; null is no function.
         unsafe {
             Some(match kind {
                 0 => {
                     let function = std::mem::transmute::<usize, Option<Function>>(function as usize)?;
-                    Call::Gomp(function, *arguments.first()? as *mut c_void)
+                    Call::Gomp(function, arguments.next()? as *mut c_void)
                 }
                 _ => {
                     let function = std::mem::transmute::<usize, Option<Microtask>>(function as usize)?;
-                    Call::kmpc(function, &arguments)
+                    Call::kmpc(function, arguments)
                 }
             })
         }

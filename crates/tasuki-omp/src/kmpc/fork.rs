@@ -75,17 +75,14 @@ unsafe fn gathered(count: c_int, function: Microtask, registers: *const usize, s
             unsafe { libc::_exit(1) }
         });
     }
-    let mut arguments = [0; ARGUMENTS_MAX];
-    for (at, argument) in arguments[..count].iter_mut().enumerate() {
-        // SAFETY: as the caller promises.
-        *argument = unsafe {
-            match at.checked_sub(VARIABLE_IN_REGISTERS) {
-                None => *registers.add(at),
-                Some(at) => *stack.add(at),
-            }
-        };
-    }
-    on_private(|| Call::kmpc(function, &arguments[..count]))
+    // SAFETY: as the caller promises.
+    let argument = |at: usize| unsafe {
+        match at.checked_sub(VARIABLE_IN_REGISTERS) {
+            None => *registers.add(at),
+            Some(at) => *stack.add(at),
+        }
+    };
+    on_private(|| Call::kmpc(function, (0..count).map(argument)))
 }
 
 unsafe extern "C" fn fork_call(
@@ -121,7 +118,7 @@ unsafe extern "C" fn __kmpc_fork_call_if(
     condition: c_int,
     argument: usize,
 ) {
-    let call = on_private(|| Call::kmpc(function, &[argument][..(count as usize).min(1)]));
+    let call = on_private(|| Call::kmpc(function, (0..count.min(1)).map(|_| argument)));
     let wanted = thread::take_pushed();
     team::parallel(call, if condition == 0 { 1 } else { wanted }, None);
 }

@@ -11,6 +11,7 @@ mod fork;
 mod loops;
 mod tasks;
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{Ordering, fence};
 
@@ -126,10 +127,20 @@ unsafe extern "C" fn __kmpc_copyprivate(
     work::barrier(None);
 }
 
-/// Each thread adds its part to the result in turn: it is told to (1), and says when it has.
+/// The bit in the second word of a place (`ident_t`) that says that the compiler has made atomic operations for
+/// a reduction (`KMP_IDENT_ATOMIC_REDUCE`).
+const HAS_ATOMICS: u32 = 0x10;
+
+thread_local! {
+    /// Whether this thread has the lock of a reduction.
+    static REDUCES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A thread adds its part to the result: by atomic operations (2), which take the page and no message beside,
+/// or in turn (1), and then says when it has.
 #[unsafe(no_mangle)]
-extern "C" fn __kmpc_reduce_nowait(
-    _place: Place,
+unsafe extern "C" fn __kmpc_reduce_nowait(
+    place: *const [u32; 2],
     _thread: c_int,
     _variables: c_int,
     _size: usize,
@@ -137,22 +148,28 @@ extern "C" fn __kmpc_reduce_nowait(
     _function: *const c_void,
     name: usize,
 ) -> c_int {
-    if thread::member().threads > 1 {
-        lock::acquire(lock::of_name(name));
+    if thread::member().threads == 1 {
+        return 1;
     }
+    // SAFETY: the compiler gives a place that is there, or none.
+    if unsafe { place.as_ref() }.is_some_and(|words| words[1] & HAS_ATOMICS != 0) {
+        return 2;
+    }
+    lock::acquire(lock::of_name(name));
+    REDUCES.set(true);
     1
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __kmpc_end_reduce_nowait(_place: Place, _thread: c_int, name: usize) {
-    if thread::member().threads > 1 {
+    if REDUCES.take() {
         lock::release(lock::of_name(name));
     }
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn __kmpc_reduce(
-    place: Place,
+unsafe extern "C" fn __kmpc_reduce(
+    place: *const [u32; 2],
     number: c_int,
     variables: c_int,
     size: usize,
@@ -160,7 +177,8 @@ extern "C" fn __kmpc_reduce(
     function: *const c_void,
     name: usize,
 ) -> c_int {
-    __kmpc_reduce_nowait(place, number, variables, size, data, function, name)
+    // SAFETY: as above.
+    unsafe { __kmpc_reduce_nowait(place, number, variables, size, data, function, name) }
 }
 
 extern "C" fn end_reduce_at(place: usize, number: c_int, name: usize) {

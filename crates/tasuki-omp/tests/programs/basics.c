@@ -15,7 +15,7 @@ enum { MANY = 5000 };
         } \
     } while (0)
 
-static int data[MANY], zeros[MANY];
+static int data[MANY], apart[MANY], zeros[MANY];
 static int initialised = 42;
 static int mine;
 #pragma omp threadprivate(mine)
@@ -52,6 +52,7 @@ static void teams(int threads) {
 /* 2.7.1: every iteration is done once, whatever the schedule. */
 static void loops(void) {
     memset(data, 0, sizeof(data));
+    memset(apart, 0, sizeof(apart));
 #pragma omp parallel for schedule(static)
     for (int i = 0; i < MANY; i++)
         data[i]++;
@@ -69,9 +70,10 @@ static void loops(void) {
         data[i]++;
 #pragma omp parallel
     {
+        /* Nobody waits at its end, so that the loop that follows must not touch the same data. */
 #pragma omp for schedule(dynamic, 64) nowait
         for (unsigned long long i = 0; i < MANY; i++)
-            data[i]++;
+            apart[i]++;
 #pragma omp for schedule(guided, 3)
         for (long i = 0; i < MANY; i++)
             data[i] += 10;
@@ -81,7 +83,7 @@ static void loops(void) {
                 data[i * 100 + j] += 100;
     }
     for (int i = 0; i < MANY; i++)
-        CHECK(data[i] == 115 + (i % 2 == 0));
+        CHECK(data[i] == 114 + (i % 2 == 0) && apart[i] == 1);
 }
 
 /* 2.15: reductions, first and last private values. */
