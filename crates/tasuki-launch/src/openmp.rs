@@ -20,8 +20,10 @@ use std::{
 const GCC: &str = "libgomp.so.1";
 const LLVM: &str = "libomp.so";
 const INTEL: &str = "libiomp5.so";
-/// How the names of functions begin that LLVM's compilers, and Intel's, put calls of into programs.
-const OF_LLVM: &str = "__kmpc_";
+/// How the names of functions begin that compilers put calls of into programs.
+const OF_COMPILERS: [&str; 2] = ["GOMP_", "__kmpc_"];
+/// Those that are as good in the compiler's own library: they know nothing of threads.
+const ELSEWHERE: [&str; 5] = ["GOMP_alloc", "GOMP_free", "GOMP_offload_", "GOMP_target", "GOMP_error"];
 /// The library, below the provider's folder.
 const FILE: &str = "omp/libtasuki-omp.so";
 /// Loads the library `$0` before a program.
@@ -104,11 +106,13 @@ impl OpenMp {
             return Err(unfit(why));
         }
         let ours = exports(&self.library);
-        let theirs =
-            libraries.iter().filter(|library| ![LLVM, INTEL].iter().any(|own| library.name.starts_with(own)));
+        let is_here = |name: &String| ours.contains(name) && !ours.contains(&format!("{LACKS}{name}"));
+        let theirs = libraries.iter().filter(|library| !begins(&library.name, &[GCC, LLVM, INTEL]));
         for file in iter::once(program).chain(theirs.map(|library| library.path.as_path())) {
-            let mut calls = imports(file).into_iter().filter(|name| name.starts_with(OF_LLVM));
-            if let Some(missing) = calls.find(|name| !ours.contains(name)) {
+            let mut calls = imports(file).into_iter();
+            if let Some(missing) =
+                calls.find(|name| begins(name, &OF_COMPILERS) && !begins(name, &ELSEWHERE) && !is_here(name))
+            {
                 let why = format!("{} calls {missing}, which is not there across hosts", file.display());
                 return Err(unfit(&why));
             }
@@ -134,6 +138,11 @@ impl OpenMp {
     }
 }
 
+/// Whether a name begins like one of these.
+fn begins(name: &str, with: &[&str]) -> bool {
+    with.iter().any(|start| name.starts_with(start))
+}
+
 /// Why a program that calls this function cannot be spread.
 fn misfit(function: &str) -> Option<&'static str> {
     match function {
@@ -157,9 +166,17 @@ mod tests {
     use super::*;
     use std::{fs, process::Command};
 
-    /// A library with no function, for programs that need none.
-    fn no_library() -> OpenMp {
-        OpenMp { library: "/nonexistent".into() }
+    /// A library with what small programs call.
+    fn small_library(folder: &Path) -> OpenMp {
+        let library = folder.join("small.so");
+        let mut gcc = Command::new("gcc");
+        gcc.args(["-shared", "-fPIC", "-x", "c", "-", "-o"])
+            .arg(&library)
+            .stdin(std::process::Stdio::piped());
+        let mut child = gcc.spawn().unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"void GOMP_parallel() {}\n").unwrap();
+        assert!(child.wait().unwrap().success());
+        OpenMp { library }
     }
 
     /// Programs of clang are told apart by what they call, here by hand.
@@ -227,14 +244,16 @@ mod tests {
             let program = folder.path().join(name);
             let status = Command::new("gcc").args(options).arg(&source).arg("-o").arg(&program).status();
             assert!(status.unwrap().success());
-            no_library().check(&program, &Vec::new(), false).map_err(|error| error.to_string())
+            small_library(folder.path())
+                .check(&program, &Vec::new(), false)
+                .map_err(|error| error.to_string())
         };
         assert_eq!(built("good", &["-fopenmp"]), Ok(()));
         assert!(built("without", &[]).unwrap_err().ends_with("build it with -fopenmp"));
         assert!(built("static", &["-fopenmp", "-static"]).unwrap_err().contains("linked statically"));
         let script = folder.path().join("script");
         fs::write(&script, "#!/bin/sh\n").unwrap();
-        let told = no_library().check(&script, &Vec::new(), false).unwrap_err().to_string();
+        let told = small_library(folder.path()).check(&script, &Vec::new(), false).unwrap_err().to_string();
         assert!(told.ends_with("name the OpenMP program itself, not a script"), "{told}");
     }
 
@@ -249,7 +268,9 @@ mod tests {
             let status =
                 built.args(["-fopenmp", "-x", language]).arg(&source).arg("-o").arg(&program).status();
             assert!(status.unwrap().success());
-            no_library().check(&program, &Vec::new(), unchecked).map_err(|error| error.to_string())
+            small_library(folder.path())
+                .check(&program, &Vec::new(), unchecked)
+                .map_err(|error| error.to_string())
         };
         let threads = "#include <pthread.h>\nvoid *g(void *a) { return a; }\nvoid f(void) {}\n\
                        int main(void) {\npthread_t t; pthread_create(&t, 0, g, 0); pthread_join(t, 0);";

@@ -1,11 +1,13 @@
 //! The functions of libgomp that gcc puts calls of into programs: `libgomp_g.h` of gcc 12.
-//! Tasks are in [`crate::tasks`].
+//! Loops are in [`loops`], tasks in [`crate::tasks`].
 
-use std::ffi::{c_long, c_uint, c_ulonglong, c_void};
+mod loops;
+
+use std::ffi::{c_uint, c_void};
 
 use crate::call::{Call, Function};
 use crate::lock;
-use crate::loops;
+use crate::missing::missing;
 use crate::plan::{Kind, Plan};
 use crate::team;
 use crate::work;
@@ -35,15 +37,50 @@ told_from! {
     GOMP_barrier => barrier_at;
     GOMP_loop_end => loop_end_at;
     GOMP_sections_end => loop_end_at;
+    GOMP_barrier_cancel => barrier_at;
+    GOMP_loop_end_cancel => loop_end_at;
+    GOMP_sections_end_cancel => loop_end_at;
 }
 
-extern "C" fn barrier_at(place: usize) {
+/// Returns whether the region was cancelled, to those who ask: never.
+extern "C" fn barrier_at(place: usize) -> bool {
     work::barrier(Some(place));
+    false
 }
 
-extern "C" fn loop_end_at(place: usize) {
-    loops::end();
-    work::barrier(Some(place));
+extern "C" fn loop_end_at(place: usize) -> bool {
+    crate::loops::end();
+    barrier_at(place)
+}
+
+/// A league of one team.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn GOMP_teams_reg(
+    function: Function,
+    data: *mut c_void,
+    _teams: c_uint,
+    _threads: c_uint,
+    _flags: c_uint,
+) {
+    // SAFETY: the compiler made the function for this argument.
+    unsafe { function(data) };
+}
+
+/// The same in what would be a device's code: whether there is another team to be.
+#[unsafe(no_mangle)]
+extern "C" fn GOMP_teams4(_least: c_uint, _most: c_uint, _threads: c_uint, first: bool) -> bool {
+    first
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn GOMP_teams(_teams: c_uint, _threads: c_uint) {}
+
+/// A `scope` begins, whose reductions are not those of tasks.
+#[unsafe(no_mangle)]
+extern "C" fn GOMP_scope_start(reductions: *mut c_void) {
+    if !reductions.is_null() {
+        missing("GOMP_scope_start with reductions of tasks");
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -93,7 +130,7 @@ extern "C" fn GOMP_single_copy_end(copy: *mut c_void) {
 
 #[unsafe(no_mangle)]
 extern "C" fn GOMP_ordered_start() {
-    loops::wait_for_turn();
+    crate::loops::wait_for_turn();
 }
 
 #[unsafe(no_mangle)]
@@ -101,153 +138,7 @@ extern "C" fn GOMP_ordered_end() {}
 
 #[unsafe(no_mangle)]
 extern "C" fn GOMP_loop_end_nowait() {
-    loops::end();
-}
-
-/// Gives the program the next values of its loop.
-///
-/// # Safety
-/// Both are places to write to.
-unsafe fn give(from: *mut c_long, to: *mut c_long) -> bool {
-    let Some((first, end)) = loops::next() else { return false };
-    // SAFETY: as the caller promises.
-    unsafe { (*from, *to) = (first, end) };
-    true
-}
-
-/// A loop begins, with a schedule and a chunk, or with the schedule of the run.
-macro_rules! loop_starts {
-    ($($name:ident $kind:expr, $ordered:literal;)*) => {$(
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(
-            start: c_long, end: c_long, step: c_long, chunk: c_long, from: *mut c_long, to: *mut c_long,
-        ) -> bool {
-            let plan = Plan::signed(start, end, step).schedule($kind, chunk);
-            loops::begin(if $ordered { plan.ordered() } else { plan });
-            // SAFETY: the program gives places to write to.
-            unsafe { give(from, to) }
-        }
-    )*};
-}
-
-loop_starts! {
-    GOMP_loop_static_start Kind::Static, false;
-    GOMP_loop_dynamic_start Kind::Dynamic, false;
-    GOMP_loop_guided_start Kind::Guided, false;
-    GOMP_loop_nonmonotonic_dynamic_start Kind::Dynamic, false;
-    GOMP_loop_nonmonotonic_guided_start Kind::Guided, false;
-    GOMP_loop_ordered_static_start Kind::Static, true;
-    GOMP_loop_ordered_dynamic_start Kind::Dynamic, true;
-    GOMP_loop_ordered_guided_start Kind::Guided, true;
-}
-
-/// A region that begins with a loop.
-macro_rules! parallel_loops {
-    ($($name:ident $kind:expr;)*) => {$(
-        #[unsafe(no_mangle)]
-        extern "C" fn $name(
-            function: Function, data: *mut c_void, threads: c_uint, start: c_long, end: c_long,
-            step: c_long, chunk: c_long, _flags: c_uint,
-        ) {
-            let plan = Plan::signed(start, end, step).schedule($kind, chunk);
-            team::parallel(Call::Gomp(function, data), threads, Some(plan));
-        }
-    )*};
-}
-
-parallel_loops! {
-    GOMP_parallel_loop_static Kind::Static;
-    GOMP_parallel_loop_dynamic Kind::Dynamic;
-    GOMP_parallel_loop_guided Kind::Guided;
-    GOMP_parallel_loop_nonmonotonic_dynamic Kind::Dynamic;
-    GOMP_parallel_loop_nonmonotonic_guided Kind::Guided;
-}
-
-macro_rules! runtime_loop_starts {
-    ($($name:ident $ordered:literal;)*) => {$(
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(
-            start: c_long, end: c_long, step: c_long, from: *mut c_long, to: *mut c_long,
-        ) -> bool {
-            let plan = loops::runtime(Plan::signed(start, end, step));
-            loops::begin(if $ordered { plan.ordered() } else { plan });
-            // SAFETY: the program gives places to write to.
-            unsafe { give(from, to) }
-        }
-    )*};
-}
-
-runtime_loop_starts! {
-    GOMP_loop_runtime_start false;
-    GOMP_loop_nonmonotonic_runtime_start false;
-    GOMP_loop_maybe_nonmonotonic_runtime_start false;
-    GOMP_loop_ordered_runtime_start true;
-}
-
-macro_rules! parallel_runtime_loops {
-    ($($name:ident)*) => {$(
-        #[unsafe(no_mangle)]
-        extern "C" fn $name(
-            function: Function, data: *mut c_void, threads: c_uint, start: c_long, end: c_long,
-            step: c_long, _flags: c_uint,
-        ) {
-            let plan = loops::runtime(Plan::signed(start, end, step));
-            team::parallel(Call::Gomp(function, data), threads, Some(plan));
-        }
-    )*};
-}
-
-parallel_runtime_loops! {
-    GOMP_parallel_loop_runtime GOMP_parallel_loop_nonmonotonic_runtime
-    GOMP_parallel_loop_maybe_nonmonotonic_runtime
-}
-
-macro_rules! unsigned_loop_starts {
-    ($($name:ident $kind:expr, $ordered:literal;)*) => {$(
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(
-            up: bool, start: c_ulonglong, end: c_ulonglong, step: c_ulonglong, chunk: c_ulonglong,
-            from: *mut c_ulonglong, to: *mut c_ulonglong,
-        ) -> bool {
-            let chunk = i64::try_from(chunk).unwrap_or(i64::MAX);
-            let plan = Plan::unsigned(up, start, end, step).schedule($kind, chunk);
-            loops::begin(if $ordered { plan.ordered() } else { plan });
-            // SAFETY: the program gives places to write to, which have the same size.
-            unsafe { give(from.cast(), to.cast()) }
-        }
-    )*};
-}
-
-unsigned_loop_starts! {
-    GOMP_loop_ull_static_start Kind::Static, false;
-    GOMP_loop_ull_dynamic_start Kind::Dynamic, false;
-    GOMP_loop_ull_guided_start Kind::Guided, false;
-    GOMP_loop_ull_nonmonotonic_dynamic_start Kind::Dynamic, false;
-    GOMP_loop_ull_nonmonotonic_guided_start Kind::Guided, false;
-    GOMP_loop_ull_ordered_static_start Kind::Static, true;
-    GOMP_loop_ull_ordered_dynamic_start Kind::Dynamic, true;
-    GOMP_loop_ull_ordered_guided_start Kind::Guided, true;
-}
-
-macro_rules! loop_nexts {
-    ($($name:ident)*) => {$(
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(from: *mut c_long, to: *mut c_long) -> bool {
-            // SAFETY: the program gives places to write to.
-            unsafe { give(from, to) }
-        }
-    )*};
-}
-
-loop_nexts! {
-    GOMP_loop_static_next GOMP_loop_dynamic_next GOMP_loop_guided_next GOMP_loop_runtime_next
-    GOMP_loop_nonmonotonic_dynamic_next GOMP_loop_nonmonotonic_guided_next
-    GOMP_loop_nonmonotonic_runtime_next GOMP_loop_maybe_nonmonotonic_runtime_next
-    GOMP_loop_ordered_static_next GOMP_loop_ordered_dynamic_next GOMP_loop_ordered_guided_next
-    GOMP_loop_ordered_runtime_next
-    GOMP_loop_ull_static_next GOMP_loop_ull_dynamic_next GOMP_loop_ull_guided_next
-    GOMP_loop_ull_nonmonotonic_dynamic_next GOMP_loop_ull_nonmonotonic_guided_next
-    GOMP_loop_ull_ordered_static_next GOMP_loop_ull_ordered_dynamic_next GOMP_loop_ull_ordered_guided_next
+    crate::loops::end();
 }
 
 /// Sections are a loop over their numbers, from 1 on, one at a time.
@@ -257,18 +148,18 @@ fn sections(count: c_uint) -> Plan {
 
 #[unsafe(no_mangle)]
 extern "C" fn GOMP_sections_start(count: c_uint) -> c_uint {
-    loops::begin(sections(count));
+    crate::loops::begin(sections(count));
     GOMP_sections_next()
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn GOMP_sections_next() -> c_uint {
-    loops::next_one().map_or(0, |section| section as c_uint)
+    crate::loops::next_one().map_or(0, |section| section as c_uint)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn GOMP_sections_end_nowait() {
-    loops::end();
+    crate::loops::end();
 }
 
 #[unsafe(no_mangle)]

@@ -1,38 +1,46 @@
 //! Functions of libgomp that are not here: what libgomp itself would do is wrong across hosts, as it thinks
-//! that all threads are its own. Those of LLVM's library are missing by their names, which `tasuki omp` looks
-//! up.
+//! that all threads are its own. `tasuki omp` refuses programs that call them, and those that call functions of
+//! LLVM's library that are not here.
 
 use crate::stack::on_private;
 
-/// Functions that end the program, and say which they were.
-macro_rules! missing {
+/// Ends the program, and says what it has called.
+pub fn missing(what: &str) {
+    on_private(|| {
+        eprintln!(
+            "tasuki omp: the program calls {what}, which is not there across hosts; run it on one host without \
+             `tasuki omp`"
+        );
+        // SAFETY: the call takes a number and does not return.
+        unsafe { libc::_exit(1) }
+    });
+}
+
+/// Functions that end the program, and say which they were. Beside each is a name by which `tasuki omp` knows
+/// before it starts a program that it is missing.
+macro_rules! all_missing {
     ($($name:ident)*) => {$(
+        const _: () = {
+            #[unsafe(export_name = concat!("tasuki_omp_lacks_", stringify!($name)))]
+            static LACKS: u8 = 0;
+        };
+
         #[unsafe(no_mangle)]
         extern "C" fn $name() {
-            on_private(|| {
-                eprintln!(
-                    "tasuki omp: the program calls {}, which is not there across hosts; \
-                     run it on one host without `tasuki omp`",
-                    stringify!($name)
-                );
-                // SAFETY: the call takes a number and does not return.
-                unsafe { libc::_exit(1) }
-            });
+            missing(stringify!($name));
         }
     )*};
 }
 
-missing! {
+all_missing! {
     GOMP_loop_start GOMP_loop_ordered_start GOMP_loop_ull_start GOMP_loop_ull_ordered_start
     GOMP_loop_doacross_static_start GOMP_loop_doacross_dynamic_start GOMP_loop_doacross_guided_start
     GOMP_loop_doacross_runtime_start GOMP_loop_doacross_start GOMP_loop_ull_doacross_static_start
     GOMP_loop_ull_doacross_dynamic_start GOMP_loop_ull_doacross_guided_start
     GOMP_loop_ull_doacross_runtime_start GOMP_doacross_post GOMP_doacross_wait GOMP_doacross_ull_post
-    GOMP_doacross_ull_wait GOMP_loop_end_cancel GOMP_barrier_cancel GOMP_sections_end_cancel
-    GOMP_sections2_start GOMP_parallel_reductions GOMP_taskgroup_reduction_register
+    GOMP_doacross_ull_wait GOMP_loop_ull_doacross_start
+    GOMP_sections2_start GOMP_parallel_reductions GOMP_parallel_loop_runtime_start GOMP_taskgroup_reduction_register
     GOMP_taskgroup_reduction_unregister GOMP_task_reduction_remap GOMP_workshare_task_reduction_unregister
-    GOMP_taskloop_ull GOMP_loop_ull_runtime_start GOMP_loop_ull_ordered_runtime_start
-    GOMP_loop_ull_runtime_next GOMP_loop_ull_ordered_runtime_next GOMP_scope_start GOMP_teams_reg
     GOMP_parallel_start GOMP_parallel_end GOMP_parallel_loop_dynamic_start
     GOMP_parallel_loop_static_start GOMP_parallel_loop_guided_start GOMP_parallel_sections_start
 }

@@ -51,6 +51,14 @@ numbers! {
     omp_get_team_num omp_get_team_num_ 0;
     omp_get_proc_bind omp_get_proc_bind_ 0;
     omp_get_max_task_priority omp_get_max_task_priority_ 0;
+    omp_get_supported_active_levels omp_get_supported_active_levels_ 1;
+    omp_get_initial_device omp_get_initial_device_ 0;
+    omp_get_device_num omp_get_device_num_ 0;
+    omp_get_max_teams omp_get_max_teams_ 1;
+    omp_get_teams_thread_limit omp_get_teams_thread_limit_ 0;
+    omp_get_num_places omp_get_num_places_ 0;
+    omp_get_place_num omp_get_place_num_ -1;
+    omp_get_partition_num_places omp_get_partition_num_places_ 0;
 }
 
 #[unsafe(no_mangle)]
@@ -58,12 +66,6 @@ extern "C" fn omp_set_num_threads(threads: c_int) {
     if let Some(world) = World::get() {
         world.wanted.store(threads.max(1) as u32, Ordering::Relaxed);
     }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn omp_set_num_threads_(threads: *const c_int) {
-    // SAFETY: Fortran gives the place of a number.
-    omp_set_num_threads(unsafe { *threads });
 }
 
 /// Calls that change nothing here.
@@ -77,7 +79,9 @@ macro_rules! ignored {
 ignored! {
     omp_set_dynamic omp_set_dynamic_ omp_set_nested omp_set_nested_ omp_set_max_active_levels
     omp_set_max_active_levels_ omp_set_default_device omp_set_default_device_ omp_destroy_lock
-    omp_destroy_lock_ omp_destroy_nest_lock omp_destroy_nest_lock_
+    omp_destroy_lock_ omp_destroy_nest_lock omp_destroy_nest_lock_ omp_set_dynamic_8_ omp_set_nested_8_
+    omp_set_max_active_levels_8_ omp_set_default_device_8_ omp_set_num_teams omp_set_num_teams_
+    omp_set_num_teams_8_ omp_set_teams_thread_limit omp_set_teams_thread_limit_ omp_set_teams_thread_limit_8_
 }
 
 #[unsafe(no_mangle)]
@@ -152,6 +156,45 @@ extern "C" fn omp_get_team_size(level: c_int) -> c_int {
         0 => 1,
         level if level > 0 && level as u32 == member.level => member.threads as c_int,
         _ => -1,
+    }
+}
+
+/// Numbers as Fortran gives them: by their places, of four bytes, or of eight (`-fdefault-integer-8`).
+macro_rules! by_place {
+    ($($name:ident $long:ident => $function:ident -> $result:ty;)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(number: *const c_int) -> $result {
+            // SAFETY: Fortran gives the place of a number.
+            $function(unsafe { *number })
+        }
+
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $long(number: *const i64) -> $result {
+            // SAFETY: as above.
+            $function(c_int::try_from(unsafe { *number }).unwrap_or(c_int::MAX))
+        }
+    )*};
+}
+
+by_place! {
+    omp_set_num_threads_ omp_set_num_threads_8_ => omp_set_num_threads -> ();
+    omp_get_ancestor_thread_num_ omp_get_ancestor_thread_num_8_ => omp_get_ancestor_thread_num -> c_int;
+    omp_get_team_size_ omp_get_team_size_8_ => omp_get_team_size -> c_int;
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn omp_set_schedule_8_(kind: *const c_int, chunk: *const i64) {
+    // SAFETY: as above; kinds have four bytes always.
+    unsafe { omp_set_schedule(*kind, c_int::try_from(*chunk).unwrap_or(c_int::MAX)) };
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn omp_get_schedule_8_(kind: *mut c_int, chunk: *mut i64) {
+    let mut short = 0;
+    // SAFETY: as above.
+    unsafe {
+        omp_get_schedule(kind, &mut short);
+        *chunk = short.into();
     }
 }
 

@@ -3,12 +3,19 @@
 //! Tasks run where they are made, at once, which the standard allows. There is no cancellation, which it
 //! allows too, and no device.
 
-use std::ffi::{c_int, c_long, c_uint, c_void};
+use std::ffi::{c_int, c_long, c_uint, c_ulong, c_ulonglong, c_void};
 
 use crate::call::Function;
+use crate::missing::missing;
 
 /// A function that copies a task's arguments.
 type CopyFunction = unsafe extern "C" fn(*mut c_void, *mut c_void);
+
+/// The flag of a loop of tasks that goes up (`GOMP_TASK_FLAG_UP` of `gomp-constants.h`).
+const TASK_UP: c_uint = 1 << 8;
+
+/// The flag of a task that ends by an event (`GOMP_TASK_FLAG_DETACH`).
+const TASK_DETACHED: c_uint = 1 << 13;
 
 /// A task, run at once. Its arguments are copied as a task that waits would need them.
 #[unsafe(no_mangle)]
@@ -19,11 +26,14 @@ unsafe extern "C" fn GOMP_task(
     size: c_long,
     align: c_long,
     _if_clause: bool,
-    _flags: c_uint,
+    flags: c_uint,
     _depend: *mut *mut c_void,
     _priority: c_int,
     _detach: *mut c_void,
 ) {
+    if flags & TASK_DETACHED != 0 {
+        missing("GOMP_task for a task with `detach`");
+    }
     // SAFETY: the program gives the task's function, and the size and alignment of its arguments.
     unsafe { run_task(function, data, copy, size as usize, align as usize, None) };
 }
@@ -36,7 +46,7 @@ unsafe extern "C" fn GOMP_taskloop(
     size: c_long,
     align: c_long,
     _flags: c_uint,
-    _tasks: std::ffi::c_ulong,
+    _tasks: c_ulong,
     _priority: c_int,
     start: c_long,
     end: c_long,
@@ -45,6 +55,29 @@ unsafe extern "C" fn GOMP_taskloop(
     if (step > 0 && start < end) || (step < 0 && start > end) {
         // SAFETY: as above; the first two words of the arguments are the task's part of the loop.
         unsafe { run_task(function, data, copy, size as usize, align as usize, Some([start, end])) };
+    }
+}
+
+/// A loop of unsigned numbers, which goes up, or down by a step below zero in the same bits.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn GOMP_taskloop_ull(
+    function: Function,
+    data: *mut c_void,
+    copy: Option<CopyFunction>,
+    size: c_long,
+    align: c_long,
+    flags: c_uint,
+    _tasks: c_ulong,
+    _priority: c_int,
+    start: c_ulonglong,
+    end: c_ulonglong,
+    step: c_ulonglong,
+) {
+    let goes_up = flags & TASK_UP != 0;
+    if (goes_up && start < end) || (!goes_up && start > end && step != 0) {
+        let part = [start as c_long, end as c_long];
+        // SAFETY: as above.
+        unsafe { run_task(function, data, copy, size as usize, align as usize, Some(part)) };
     }
 }
 
@@ -81,6 +114,9 @@ unsafe fn run_task(
 
 #[unsafe(no_mangle)]
 extern "C" fn GOMP_taskwait() {}
+
+#[unsafe(no_mangle)]
+extern "C" fn GOMP_taskwait_depend(_depend: *mut *mut c_void) {}
 
 #[unsafe(no_mangle)]
 extern "C" fn GOMP_taskyield() {}

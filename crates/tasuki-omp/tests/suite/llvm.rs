@@ -31,6 +31,12 @@ fn constructs_of_clang_do_what_the_standard_says() {
     is_good(&program, &[(1, 1), (2, 1), (3, 2)], 29);
 }
 
+#[test]
+fn constructs_that_few_programs_have_do_so_too() {
+    let Some(program) = build("clang", "rare.c", &["-fopenmp-version=51"]) else { return };
+    is_good(&program, &[(1, 1), (3, 1), (2, 2)], 51);
+}
+
 /// Regions with many variables, loops at the ends of their types, ranges of tasks, and teams. LLVM 14's own
 /// library is no oracle: it loses the last value of some dynamic loops, whose threads go on with iterations
 /// of others.

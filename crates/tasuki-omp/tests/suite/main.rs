@@ -134,6 +134,16 @@ fn every_construct_does_what_the_standard_says() {
     }
 }
 
+#[test]
+fn constructs_that_few_programs_have_do_so_too() {
+    let program = Program::build("rare.c");
+    assert_eq!(program.alone(3, &["3"]), "good 3\n");
+    for (at, (processes, threads)) in [(1, 1), (3, 1), (2, 2)].into_iter().enumerate() {
+        let all = (processes * threads).to_string();
+        assert_eq!(program.spread(processes, threads, 48 + at as u8, &[&all])[0], format!("good {all}\n"));
+    }
+}
+
 /// A program whose code lies at an address that the linker chose.
 #[test]
 fn programs_that_are_not_position_independent_are_spread_too() {
