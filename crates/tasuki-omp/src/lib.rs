@@ -10,6 +10,7 @@
 //! * [`stack`]: the program runs on shared stacks, this library on private ones. A thread that holds a lock
 //!   of shared memory must not touch shared memory, and a stack is touched by every call.
 //! * [`team`], [`work`], [`lock`]: parallel regions, what is shared out in them, and mutual exclusion.
+//! * [`loan`]: a thread's own variables that others are shown.
 //! * [`profile`]: where the time goes, if that is asked for.
 //! * [`gomp`], [`tasks`], [`kmpc`], [`omp`]: the functions that programs call, as gcc 12, LLVM 14 and `omp.h`
 //!   know them; [`missing`]: those that are not there.
@@ -22,6 +23,7 @@ mod call;
 mod gomp;
 mod heap;
 mod kmpc;
+mod loan;
 mod locals;
 mod lock;
 mod loops;

@@ -44,7 +44,7 @@ fn enter(region: &Region, id: u32) {
 
 /// The program comes to a parallel region that wants so many threads (0: as many as there are), and may begin
 /// with a loop.
-pub fn parallel(call: Call, wanted: u32, plan: Option<Plan>) {
+pub fn parallel(mut call: Call, wanted: u32, plan: Option<Plan>) {
     let member = thread::member();
     let world = World::get().filter(|world| member.level == 0 && world.shared.rank() == 0);
     let threads = world.map_or(1, |world| world.team(wanted));
@@ -52,6 +52,8 @@ pub fn parallel(call: Call, wanted: u32, plan: Option<Plan>) {
         return alone(&call, member, plan);
     };
     let place = call.place();
+    // SAFETY: rank 0's first thread is on its shared stack, and here until the region ends.
+    let loan = unsafe { call.lend() };
     let region = Region { call: Some(call.clone()), threads, plan, ticket: thread::ticket() };
     on_private(|| {
         world.note_region(Some(place));
@@ -71,8 +73,12 @@ pub fn parallel(call: Call, wanted: u32, plan: Option<Plan>) {
         });
         world.note_region(None);
         must(world.shared.phase(ends(place)));
-        drop((call, region));
     });
+    if let Some(loan) = loan {
+        // SAFETY: the region has ended; the call, and what is on the stack, are there still.
+        unsafe { loan.take_back_changed() };
+    }
+    on_private(|| drop((call, region)));
 }
 
 /// A region inside of another one, or on one thread.

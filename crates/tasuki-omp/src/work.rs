@@ -1,13 +1,16 @@
 //! What constructs share out among the threads of a team, in shared memory: a slot for each, in turn.
 
+use std::cell::RefCell;
+use std::ffi::c_void;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tasuki_profile::Wait;
 
+use crate::loan::{self, Loan};
 use crate::locals::must;
 use crate::stack::on_private;
-use crate::thread;
+use crate::thread::{self, Member};
 use crate::world::{SLOTS, Slot, World};
 
 /// Looks at shared memory before a thread sleeps between looks.
@@ -84,13 +87,21 @@ pub fn single_copy() -> Option<usize> {
     Some(copied)
 }
 
-/// The first thread of a `single` hands something to all.
+thread_local! {
+    /// What this thread has lent to the others for a `single`, until the barrier at the end of it.
+    static LENT: RefCell<Option<Loan>> = const { RefCell::new(None) };
+}
+
+/// The first thread of a `single` hands something to all, which is on its stack.
 pub fn hand_copy(copy: usize) {
     let Some(world) = World::get().filter(|_| thread::member().threads > 1) else { return };
     let ticket = thread::ticket() - 1;
+    // SAFETY: the thread is on its shared stack, and what is there stays until the barrier at the end.
+    let loan = unsafe { loan::lend_behind(copy as *mut c_void) };
     world.slot(ticket).copied.store(copy, Ordering::Release);
     barrier(None);
     leave(ticket);
+    LENT.set(loan);
 }
 
 /// One thread of the team hands something to all, which all call: what it is.
@@ -111,6 +122,14 @@ pub fn handed(mine: Option<usize>) -> usize {
 pub fn barrier(place: Option<usize>) {
     let member = thread::member();
     let Some(world) = World::get().filter(|_| member.threads > 1) else { return };
+    wait_for_team(world, member, place);
+    if let Some(loan) = LENT.take() {
+        // SAFETY: the barrier was that at the end of the `single`.
+        unsafe { loan.take_back() };
+    }
+}
+
+fn wait_for_team(world: &World, member: Member, place: Option<usize>) {
     let waits = || world.locals.barrier(&world.shared, world.per_process, member.threads);
     // The first thread of each process stands for all of them.
     if !member.id.is_multiple_of(world.per_process) {

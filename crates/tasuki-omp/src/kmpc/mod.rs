@@ -16,7 +16,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{Ordering, fence};
 
 use crate::gomp::told_from;
-use crate::{lock, thread, work};
+use crate::{loan, lock, thread, work};
 
 /// A place in the source (`ident_t`), not looked at.
 type Place = *const c_void;
@@ -114,17 +114,24 @@ extern "C" fn __kmpc_atomic_end() {
 unsafe extern "C" fn __kmpc_copyprivate(
     _place: Place,
     _thread: c_int,
-    _size: usize,
+    size: usize,
     data: *mut c_void,
     copy: unsafe extern "C" fn(*mut c_void, *mut c_void),
     had_it: c_int,
 ) {
+    let shares = had_it != 0 && thread::member().threads > 1;
+    // SAFETY: the compiler gives a list of addresses of so many bytes, and goes on when this returns.
+    let loan = shares.then(|| unsafe { loan::lend_list(data.cast(), size / size_of::<usize>()) }).flatten();
     let from = work::handed((had_it != 0).then_some(data as usize));
     if had_it == 0 {
         // SAFETY: the compiler made the function for this; the other thread waits below.
         unsafe { copy(data, from as *mut c_void) };
     }
     work::barrier(None);
+    if let Some(loan) = loan {
+        // SAFETY: all have what they need; the list is there still.
+        unsafe { loan.take_back() };
+    }
 }
 
 /// The bit in the second word of a place (`ident_t`) that says that the compiler has made atomic operations for

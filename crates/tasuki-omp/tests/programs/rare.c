@@ -1,6 +1,6 @@
-/* Constructs of OpenMP that few programs have, with results that are known: teams, loops of unsigned numbers with
- * the schedule of the run, cancellation (which is off), scopes, tasks over unsigned ranges, user-defined
- * reductions, copyin, atomic captures. */
+/* Constructs of OpenMP that few programs have, with results that are known: teams, loops of unsigned numbers
+ * with the schedule of the run, cancellation (which is off), scopes, tasks over unsigned ranges, user-defined
+ * reductions, copyin and copyprivate of all types, atomic captures. */
 #include <limits.h>
 #include <omp.h>
 #include <stdio.h>
@@ -145,6 +145,42 @@ static void data(int threads) {
     CHECK(counts[0] == 20 && counts[3] == 20 && bits == 255 && both == ~7 && odd == expected);
 }
 
+static int table[50] = {1}, filled[50];
+static struct {
+    double real;
+    int parts[3];
+} whole;
+#pragma omp threadprivate(table, filled, whole)
+
+/* 2.21.6: threadprivate arrays and structures are handed to all, and others may use one by its place. */
+static void own(int threads) {
+    int in = 0, from = 0, *const place = filled;
+    for (int round = 1; round <= 3; round++) {
+        table[3] = 9 * round;
+        whole.parts[2] = 7 * round;
+#pragma omp parallel copyin(table, whole) reduction(+ : in)
+        in += table[0] == 1 && table[3] == 9 * round && whole.parts[2] == 7 * round;
+#pragma omp parallel reduction(+ : from)
+        {
+#pragma omp single copyprivate(table, whole)
+            {
+                table[49] = 5 * round;
+                whole.real = 0.5 * round;
+            }
+            from += table[49] == 5 * round && whole.real == 0.5 * round && table[3] == 9 * round;
+#pragma omp single copyprivate(whole)
+            whole.parts[1] = 3 * round;
+            from += whole.parts[1] == 3 * round;
+        }
+#pragma omp parallel for
+        for (int i = 0; i < 50; i++)
+            place[i] += i * round;
+    }
+    CHECK(in == 3 * threads && from == 6 * threads);
+    for (int i = 0; i < 50; i++)
+        CHECK(filled[i] == 6 * i);
+}
+
 /* 2.17.7: values of before and after. */
 static void atomics(int threads) {
     int next = 0, seen = 0, last = 0;
@@ -191,6 +227,7 @@ int main(int argc, char **argv) {
     cancellation(threads);
     ranges();
     data(threads);
+    own(threads);
     atomics(threads);
     scopes(threads);
     printf("good %s\n", argv[1]);
