@@ -24,6 +24,8 @@ const INTEL: &str = "libiomp5.so";
 const OF_COMPILERS: [&str; 2] = ["GOMP_", "__kmpc_"];
 /// Those that are as good in the compiler's own library: they know nothing of threads.
 const ELSEWHERE: [&str; 5] = ["GOMP_alloc", "GOMP_free", "GOMP_offload_", "GOMP_target", "GOMP_error"];
+/// What the library has before the name of a function that it has only to say that it is missing.
+const LACKS: &str = "tasuki_omp_lacks_";
 /// The library, below the provider's folder.
 const FILE: &str = "omp/libtasuki-omp.so";
 /// Loads the library `$0` before a program.
