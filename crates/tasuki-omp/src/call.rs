@@ -3,8 +3,6 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use crate::loan::{self, Loan};
-
 /// A function that gcc made of a region: all that the region uses is behind its argument.
 pub type Function = unsafe extern "C" fn(*mut c_void);
 
@@ -42,23 +40,6 @@ impl Call {
         match self {
             Call::Gomp(function, _) => *function as usize,
             Call::Kmpc(function, _) => *function as usize,
-        }
-    }
-
-    /// Lends what the other threads see of this thread's own variables by its arguments. To be called before
-    /// there are copies of the call.
-    ///
-    /// # Safety
-    /// The thread is on its shared stack, and stays in this call until it takes back what it has lent.
-    pub unsafe fn lend(&mut self) -> Option<Loan> {
-        match self {
-            // SAFETY: as the caller promises, the stack does not change but by the region.
-            Call::Gomp(_, data) => unsafe { loan::lend_behind(*data) },
-            Call::Kmpc(_, arguments) => {
-                let arguments = Arc::get_mut(arguments)?;
-                // SAFETY: the words are those of the call.
-                unsafe { loan::lend_arguments(arguments) }
-            }
         }
     }
 

@@ -66,7 +66,7 @@ unsafe extern "C" fn GOMP_teams_reg(
     unsafe { function(data) };
 }
 
-/// The same in what would be a device's code: whether there is another team to be.
+/// A league in what would be a device's code: whether there is another team to be.
 #[unsafe(no_mangle)]
 extern "C" fn GOMP_teams4(_least: c_uint, _most: c_uint, _threads: c_uint, first: bool) -> bool {
     first

@@ -1,12 +1,14 @@
 //! Variables of `threadprivate` that a thread lets others see by their places: `copyin` and `copyprivate` of
-//! arrays and structures, and pointers to them. They lie in thread-local storage, which is each process's own:
-//! others are given a copy in shared memory, and what they write there comes back.
+//! arrays and structures, and pointers to them. They lie in thread-local storage, which is each process's
+//! own: others are given a copy in shared memory, and what they write there comes back.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::alloc;
+use crate::call::Call;
 use crate::stack::{self, on_private};
 use crate::world::World;
 
@@ -94,11 +96,25 @@ pub unsafe fn lend_list(words: *mut usize, count: usize) -> Option<Loan> {
     unsafe { lend((0..count).map(|at| words.add(at))) }
 }
 
+/// Lends what other threads see of this thread's own variables by the arguments of a call. To be called
+/// before there are copies of the call.
+///
+/// # Safety
+/// The thread is on its shared stack, and stays where it is until it takes back what it has lent.
+pub unsafe fn lend_call(call: &mut Call) -> Option<Loan> {
+    match call {
+        // SAFETY: as the caller promises, the stack does not change but by the region.
+        Call::Gomp(_, data) => unsafe { lend_behind(*data) },
+        // SAFETY: the words are those of the call.
+        Call::Kmpc(_, arguments) => unsafe { lend_arguments(Arc::get_mut(arguments)?) },
+    }
+}
+
 /// Lends what is in a list of a function's arguments, and in variables on the stack to which these point.
 ///
 /// # Safety
 /// As [`lend_list`].
-pub unsafe fn lend_arguments(words: &mut [usize]) -> Option<Loan> {
+unsafe fn lend_arguments(words: &mut [usize]) -> Option<Loan> {
     let (first, count) = (words.as_mut_ptr(), words.len());
     let own = (0..count).map(|at| first.wrapping_add(at));
     // SAFETY: the words are those of the list.
@@ -117,7 +133,8 @@ pub unsafe fn lend_behind(argument: *mut c_void) -> Option<Loan> {
     unsafe { lend_list(first, WORDS.min(count)) }
 }
 
-/// The word at an address if it is one on a stack of the program's, and how many there are to the stack's end.
+/// The word at an address if it is one on a stack of the program's, and how many there are to the stack's
+/// end.
 fn on_stack(address: usize) -> Option<(*mut usize, usize)> {
     let world = World::get()?;
     let number = address.checked_sub(world.stacks)? / stack::SHARED;

@@ -1,6 +1,6 @@
 //! Functions of libgomp that are not here: what libgomp itself would do is wrong across hosts, as it thinks
-//! that all threads are its own. `tasuki omp` refuses programs that call them, and those that call functions of
-//! LLVM's library that are not here.
+//! that all threads are its own. `tasuki omp` refuses programs that call them, and those that call functions
+//! of LLVM's library that are not here.
 
 use crate::stack::on_private;
 
@@ -8,8 +8,8 @@ use crate::stack::on_private;
 pub fn missing(what: &str) {
     on_private(|| {
         eprintln!(
-            "tasuki omp: the program calls {what}, which is not there across hosts; run it on one host without \
-             `tasuki omp`"
+            "tasuki omp: the program calls {what}, which is not there across hosts; run it on one host \
+             without `tasuki omp`"
         );
         // SAFETY: the call takes a number and does not return.
         unsafe { libc::_exit(1) }
@@ -39,7 +39,8 @@ all_missing! {
     GOMP_loop_ull_doacross_dynamic_start GOMP_loop_ull_doacross_guided_start
     GOMP_loop_ull_doacross_runtime_start GOMP_doacross_post GOMP_doacross_wait GOMP_doacross_ull_post
     GOMP_doacross_ull_wait GOMP_loop_ull_doacross_start
-    GOMP_sections2_start GOMP_parallel_reductions GOMP_parallel_loop_runtime_start GOMP_taskgroup_reduction_register
+    GOMP_sections2_start GOMP_parallel_reductions GOMP_parallel_loop_runtime_start
+    GOMP_taskgroup_reduction_register
     GOMP_taskgroup_reduction_unregister GOMP_task_reduction_remap GOMP_workshare_task_reduction_unregister
     GOMP_parallel_start GOMP_parallel_end GOMP_parallel_loop_dynamic_start
     GOMP_parallel_loop_static_start GOMP_parallel_loop_guided_start GOMP_parallel_sections_start

@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 use tasuki_shared::{Meeting, Options, PAGE, Shared, Watch};
 
 use crate::heap::Heap;
+use crate::loan;
 use crate::locals::must;
 use crate::profile::{self, Profiler};
 use crate::stack::{self, on_private, on_shared};
@@ -70,6 +71,7 @@ unsafe extern "C" fn __libc_start_main(
         libc::unsetenv(VARIABLE.as_ptr());
         libc::unsetenv(c"LD_PRELOAD".as_ptr());
     }
+    loan::prepare();
     if world.shared.rank() > 0 {
         thread::enter_program(stack::new_private());
         thread::on_private_stack(true);

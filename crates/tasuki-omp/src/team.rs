@@ -3,6 +3,7 @@
 use tasuki_profile::Wait;
 
 use crate::call::Call;
+use crate::loan;
 use crate::locals::must;
 use crate::loops;
 use crate::plan::{Plan, Region};
@@ -15,6 +16,7 @@ pub fn start_threads(world: &'static World) -> std::io::Result<()> {
     for local in 1..world.per_process {
         let name = format!("omp-{}", world.shared.rank() * world.per_process + local);
         std::thread::Builder::new().name(name).spawn(move || {
+            loan::prepare();
             thread::enter_program(stack::new_private());
             thread::on_private_stack(true);
             world.locals.serve(|region| take_part(world, region, local));
@@ -53,7 +55,7 @@ pub fn parallel(mut call: Call, wanted: u32, plan: Option<Plan>) {
     };
     let place = call.place();
     // SAFETY: rank 0's first thread is on its shared stack, and here until the region ends.
-    let loan = unsafe { call.lend() };
+    let loan = unsafe { loan::lend_call(&mut call) };
     let region = Region { call: Some(call.clone()), threads, plan, ticket: thread::ticket() };
     on_private(|| {
         world.note_region(Some(place));

@@ -35,7 +35,6 @@ pub fn is_of_program() -> bool {
 
 /// This thread runs the program's code from now on. Its calls of this library run on a private stack.
 pub fn enter_program(private_stack: (usize, usize)) {
-    crate::loan::prepare();
     PRIVATE_STACK.set(private_stack);
     OF_PROGRAM.set(true);
 }

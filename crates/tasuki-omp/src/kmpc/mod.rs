@@ -134,8 +134,8 @@ unsafe extern "C" fn __kmpc_copyprivate(
     }
 }
 
-/// The bit in the second word of a place (`ident_t`) that says that the compiler has made atomic operations for
-/// a reduction (`KMP_IDENT_ATOMIC_REDUCE`).
+/// The bit in the second word of a place (`ident_t`) that says that the compiler has made atomic operations
+/// for a reduction (`KMP_IDENT_ATOMIC_REDUCE`).
 const HAS_ATOMICS: u32 = 0x10;
 
 thread_local! {
