@@ -1,6 +1,7 @@
 //! The functions of libgomp that gcc puts calls of into programs: `libgomp_g.h` of gcc 12.
-//! Loops are in [`loops`], tasks in [`crate::tasks`].
+//! Loops are in [`loops`], those whose iterations wait for others in [`doacross`], tasks in [`crate::tasks`].
 
+mod doacross;
 mod loops;
 
 use std::ffi::{c_uint, c_void};

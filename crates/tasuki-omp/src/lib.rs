@@ -9,7 +9,8 @@
 //! * [`alloc`], [`heap`]: `malloc` and its relatives give shared memory to the program's threads.
 //! * [`stack`]: the program runs on shared stacks, this library on private ones. A thread that holds a lock
 //!   of shared memory must not touch shared memory, and a stack is touched by every call.
-//! * [`team`], [`work`], [`lock`]: parallel regions, what is shared out in them, and mutual exclusion.
+//! * [`team`], [`work`], [`lock`]: parallel regions, what is shared out in them, and mutual exclusion;
+//!   [`doacross`]: iterations that wait for one another.
 //! * [`loan`]: a thread's own variables that others are shown.
 //! * [`profile`]: where the time goes, if that is asked for.
 //! * [`gomp`], [`tasks`], [`kmpc`], [`omp`]: the functions that programs call, as gcc 12, LLVM 14 and `omp.h`
@@ -20,6 +21,7 @@
 
 mod alloc;
 mod call;
+mod doacross;
 mod gomp;
 mod heap;
 mod kmpc;

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use crate::doacross;
 use crate::plan::{Kind, Loop, Plan};
 use crate::thread::{self, Member};
 use crate::work;
@@ -71,6 +72,7 @@ pub fn end() {
         work::leave(ticket);
     }
     thread::set_loop(Loop::NONE);
+    doacross::end();
 }
 
 /// Waits until all iterations before those of this thread have been in order.

@@ -45,9 +45,15 @@ pub fn next_ticket() -> u64 {
 
 /// This thread is through with a construct. The last one makes the slot ready for another.
 pub fn leave(ticket: u64) {
+    leave_with(ticket, |_| {});
+}
+
+/// Like [`leave`], and the last one takes away what is only needed until then.
+pub fn leave_with(ticket: u64, last: impl FnOnce(&Slot)) {
     let Some(world) = World::get() else { return };
     let slot = world.slot(ticket);
     if slot.left.fetch_add(1, Ordering::AcqRel) + 1 == thread::member().threads {
+        last(slot);
         clear(slot);
         slot.used.store(ticket / SLOTS + 1, Ordering::Release);
     }

@@ -11,7 +11,7 @@ use crate::team;
 ///
 /// # Safety
 /// Both are places to write to.
-unsafe fn give(from: *mut c_long, to: *mut c_long) -> bool {
+pub unsafe fn give(from: *mut c_long, to: *mut c_long) -> bool {
     let Some((first, end)) = loops::next() else { return false };
     // SAFETY: as the caller promises.
     unsafe { (*from, *to) = (first, end) };

@@ -4,6 +4,7 @@
 use std::ffi::c_int;
 
 use super::Place;
+use crate::doacross::{self, Counted};
 use crate::loops;
 use crate::plan::{Kind, Plan};
 use crate::thread;
@@ -248,4 +249,45 @@ macro_rules! ends {
 ends! {
     __kmpc_dispatch_fini_4 __kmpc_dispatch_fini_4u __kmpc_dispatch_fini_8 __kmpc_dispatch_fini_8u
     __kmpc_dispatch_deinit
+}
+
+/// A loop as the compiler gives it (`kmp_dim`).
+#[repr(C)]
+struct Dimension {
+    first: i64,
+    last: i64,
+    step: i64,
+}
+
+/// Loops begin, of which iterations wait for others.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __kmpc_doacross_init(
+    _place: Place,
+    _thread: c_int,
+    count: c_int,
+    loops: *const Dimension,
+) {
+    // SAFETY: the program gives so many.
+    let loops = unsafe { std::slice::from_raw_parts(loops, count as usize) };
+    doacross::begin(loops.iter().map(|one| {
+        let total = total(one.first.into(), one.last.into(), one.step.into());
+        Counted { first: one.first, step: one.step, total }
+    }));
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __kmpc_doacross_post(_place: Place, _thread: c_int, numbers: *const i64) {
+    // SAFETY: the program gives a number for each loop.
+    doacross::post(|at| unsafe { *numbers.add(at) });
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __kmpc_doacross_wait(_place: Place, _thread: c_int, numbers: *const i64) {
+    // SAFETY: as above.
+    doacross::wait(|at| unsafe { *numbers.add(at) });
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __kmpc_doacross_fini(_place: Place, _thread: c_int) {
+    doacross::end();
 }

@@ -1,10 +1,11 @@
 /* Constructs of OpenMP that few programs have, with results that are known: teams, loops of unsigned numbers
  * with the schedule of the run, cancellation (which is off), scopes, tasks over unsigned ranges, user-defined
- * reductions, copyin and copyprivate of all types, atomic captures. */
+ * reductions, copyin and copyprivate of all types, iterations that wait for others, atomic captures. */
 #include <limits.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CHECK(condition) \
     do { \
@@ -181,6 +182,49 @@ static void own(int threads) {
         CHECK(filled[i] == 6 * i);
 }
 
+enum { SIDE = 24 };
+static long field[SIDE][SIDE], chain[400], apart[400];
+
+/* 2.19.9: iterations that wait for those to their left and above, and chains with gaps. */
+static void waiting(void) {
+    for (int round = 0; round < 3; round++) {
+#pragma omp parallel
+        {
+#pragma omp for ordered(2) schedule(static, 1)
+            for (int i = 0; i < SIDE; i++)
+                for (int j = 0; j < SIDE; j++) {
+#pragma omp ordered depend(sink : i - 1, j) depend(sink : i, j - 1)
+                    field[i][j] =
+                        i == 0 || j == 0 ? 1 + round : field[i - 1][j] % 1000 + field[i][j - 1] % 1000;
+#pragma omp ordered depend(source)
+                }
+#pragma omp for ordered(1) schedule(dynamic, 3)
+            for (int i = 395; i >= 5; i -= 3) {
+#pragma omp ordered depend(sink : i + 6)
+                chain[i] = i >= 390 ? i : chain[i + 6] + 1;
+#pragma omp ordered depend(source)
+            }
+#pragma omp for ordered(1) schedule(guided) nowait
+            for (number i = 100; i < 160; i++) {
+#pragma omp ordered depend(sink : i - 1)
+                apart[i] = i == 100 ? 7 : apart[i - 1] + 1;
+#pragma omp ordered depend(source)
+            }
+        }
+        CHECK(chain[395] == 395 && chain[389] == 396 && chain[392] == 392 && chain[5] == 395 + 65);
+        CHECK(apart[159] == 7 + 59);
+        long above[SIDE] = {0};
+        for (int i = 0; i < SIDE; i++)
+            for (int j = 0; j < SIDE; j++) {
+                above[j] = i == 0 || j == 0 ? 1 + round : above[j] % 1000 + above[j - 1] % 1000;
+                CHECK(field[i][j] == above[j]);
+            }
+        memset(field, 0, sizeof(field));
+        memset(chain, 0, sizeof(chain));
+        memset(apart, 0, sizeof(apart));
+    }
+}
+
 /* 2.17.7: values of before and after. */
 static void atomics(int threads) {
     int next = 0, seen = 0, last = 0;
@@ -228,6 +272,7 @@ int main(int argc, char **argv) {
     ranges();
     data(threads);
     own(threads);
+    waiting();
     atomics(threads);
     scopes(threads);
     printf("good %s\n", argv[1]);
