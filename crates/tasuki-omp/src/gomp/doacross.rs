@@ -1,5 +1,5 @@
-//! Loops whose iterations wait for others: `loop.c` and `ordered.c` of gcc 12. Iterations are counted from 0 in
-//! each of the loops around one another, of which the outermost is shared out.
+//! Loops whose iterations wait for others: `loop.c` and `ordered.c` of gcc 12. Iterations are counted from 0
+//! in each of the loops around one another, of which the outermost is shared out.
 
 use std::ffi::{c_long, c_uint};
 
