@@ -11,6 +11,8 @@
 //!   of shared memory must not touch shared memory, and a stack is touched by every call.
 //! * [`team`], [`work`], [`lock`]: parallel regions, what is shared out in them, and mutual exclusion;
 //!   [`doacross`]: iterations that wait for one another.
+//! * [`posix`], [`statics`]: locks of pthreads and C++, at which threads of several hosts wait for one
+//!   another.
 //! * [`loan`]: a thread's own variables that others are shown.
 //! * [`profile`]: where the time goes, if that is asked for.
 //! * [`gomp`], [`tasks`], [`kmpc`], [`omp`]: the functions that programs call, as gcc 12, LLVM 14 and `omp.h`
@@ -32,9 +34,11 @@ mod loops;
 mod missing;
 mod omp;
 mod plan;
+mod posix;
 mod profile;
 mod stack;
 mod start;
+mod statics;
 mod tasks;
 mod team;
 mod thread;

@@ -57,7 +57,7 @@ impl Nested {
 
     /// Takes it, or waits for it if `waits`; the number of times that this thread has it, 0 if it has not.
     pub fn acquire(&self, waits: bool) -> i32 {
-        let me = (u64::from(crate::thread::member().id) + 1) << 32;
+        let me = (u64::from(crate::thread::number()) + 1) << 32;
         let has = self.0.load(Ordering::Relaxed);
         if has & !COUNT == me {
             // Nobody else writes to it meanwhile.

@@ -72,13 +72,14 @@ unsafe extern "C" fn __libc_start_main(
         libc::unsetenv(c"LD_PRELOAD".as_ptr());
     }
     loan::prepare();
-    if world.shared.rank() > 0 {
-        thread::enter_program(stack::new_private());
+    let number = world.shared.rank() * world.per_process;
+    if number > 0 {
+        thread::enter_program(number, stack::new_private());
         thread::on_private_stack(true);
         team::serve(world);
         leave(world, 0);
     }
-    thread::enter_program(stack::new_private());
+    thread::enter_program(number, stack::new_private());
     let _ = MAIN.set(main);
     // SAFETY: `argv` is the program's. The handler is the first one, so that it is called last.
     unsafe {
@@ -176,7 +177,8 @@ fn join(main: usize, libc_start: usize) -> Result<&'static World, String> {
     // SAFETY: the shared memory lives as long as the process.
     let top = unsafe { &(*control).top.0 };
     let heap = Heap::new(heap_start, heap_end, top);
-    let world = World::set(World::new(shared, heap, control, stacks_start, per_process, schedule, profiler));
+    let world =
+        World::set(World::new(shared, heap, control, (stacks_start, data), per_process, schedule, profiler));
     team::start_threads(world).map_err(|error| format!("a thread cannot be started: {error}"))?;
     Ok(world)
 }

@@ -14,10 +14,11 @@ use crate::world::World;
 /// Starts the threads of this process beside its first one.
 pub fn start_threads(world: &'static World) -> std::io::Result<()> {
     for local in 1..world.per_process {
-        let name = format!("omp-{}", world.shared.rank() * world.per_process + local);
+        let number = world.shared.rank() * world.per_process + local;
+        let name = format!("omp-{number}");
         std::thread::Builder::new().name(name).spawn(move || {
             loan::prepare();
-            thread::enter_program(stack::new_private());
+            thread::enter_program(number, stack::new_private());
             thread::on_private_stack(true);
             world.locals.serve(|region| take_part(world, region, local));
         })?;

@@ -22,6 +22,7 @@ thread_local! {
     static OF_PROGRAM: Cell<bool> = const { Cell::new(false) };
     static ON_PRIVATE_STACK: Cell<bool> = const { Cell::new(false) };
     static PRIVATE_STACK: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+    static NUMBER: Cell<u32> = const { Cell::new(0) };
     static MEMBER: Cell<Member> = const { Cell::new(ALONE) };
     static TICKET: Cell<u64> = const { Cell::new(0) };
     static WANTED: Cell<u32> = const { Cell::new(0) };
@@ -33,10 +34,17 @@ pub fn is_of_program() -> bool {
     OF_PROGRAM.get() && !ON_PRIVATE_STACK.get()
 }
 
-/// This thread runs the program's code from now on. Its calls of this library run on a private stack.
-pub fn enter_program(private_stack: (usize, usize)) {
+/// This thread runs the program's code from now on, as one of this number among all threads of all processes.
+/// Its calls of this library run on a private stack.
+pub fn enter_program(number: u32, private_stack: (usize, usize)) {
+    NUMBER.set(number);
     PRIVATE_STACK.set(private_stack);
     OF_PROGRAM.set(true);
+}
+
+/// The number of this thread among all threads of all processes, counted from 0.
+pub fn number() -> u32 {
+    NUMBER.get()
 }
 
 /// The private stack, unless the thread is on it already, or has none.

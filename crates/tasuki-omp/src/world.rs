@@ -1,5 +1,6 @@
 //! What belongs to the program in this process.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Arc, OnceLock};
 
@@ -71,8 +72,10 @@ pub struct World {
     pub heap: Heap,
     /// The first of the shared memory.
     control: *mut Control,
-    /// The first shared stack: one for each thread of the program.
+    /// The first shared stack: one for each thread of the program. The heap follows them.
     pub stacks: usize,
+    /// The program's data.
+    data: Range<usize>,
     /// Threads of each process.
     pub per_process: u32,
     /// This process's threads.
@@ -108,7 +111,7 @@ impl World {
         shared: Shared,
         heap: Heap,
         control: *mut Control,
-        stacks: usize,
+        (stacks, data): (usize, Range<usize>),
         per_process: u32,
         schedule: (u32, i64),
         profiler: Option<Arc<Profiler>>,
@@ -118,6 +121,7 @@ impl World {
             heap,
             control,
             stacks,
+            data,
             per_process,
             locals: Locals::default(),
             wanted: AtomicU32::new(0),
@@ -128,6 +132,11 @@ impl World {
 
     pub fn heap(&self) -> &Heap {
         &self.heap
+    }
+
+    /// Whether memory of the program at this address is the same in all processes.
+    pub fn is_shared(&self, address: usize) -> bool {
+        self.data.contains(&address) || (self.stacks..self.heap.range().end).contains(&address)
     }
 
     /// All threads of all processes.

@@ -62,6 +62,8 @@ fn programs_of_clang_for_cpp_are_spread() {
     let Some(program) = build("clang++", "containers.cpp", &[]) else { return };
     let said = program.spread(2, 2, 37, &[]);
     assert!(said[0].contains(&format!("{} 4 36126944", 4950 * 4)), "{said:?}");
+    let Some(program) = build("clang++", "waits.cpp", &["-std=c++17"]) else { return };
+    is_good(&program, &[(2, 2)], 57);
 }
 
 /// A program whose region uses so many variables of the function around it, beside the sum.

@@ -175,6 +175,18 @@ fn programs_of_cpp_are_spread_too() {
     }
 }
 
+/// Locks of pthreads and C++, variables of functions that are made at the first call, conditions: a thread of
+/// one host waits for one of another.
+#[test]
+fn threads_wait_for_one_another_by_means_of_cpp_and_pthreads() {
+    let program = Program::build("waits.cpp");
+    assert_eq!(program.alone(3, &["3"]), "good 3\n");
+    for (at, (processes, threads)) in [(1, 1), (3, 1), (2, 2)].into_iter().enumerate() {
+        let all = (processes * threads).to_string();
+        assert_eq!(program.spread(processes, threads, 54 + at as u8, &[&all])[0], format!("good {all}\n"));
+    }
+}
+
 /// Allocatable arrays, data of modules, threadprivate variables and reductions over arrays. Skipped without
 /// gfortran; with TASUKI_NO_SKIP that is a failure.
 #[test]

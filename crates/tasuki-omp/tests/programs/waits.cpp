@@ -1,0 +1,133 @@
+// waits THREADS: threads of a team wait for one another by means of C++ and pthreads, not of OpenMP. Each
+// holds what it has for a while, so that the others have to wait. Prints "good THREADS".
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <omp.h>
+#include <semaphore.h>
+#include <shared_mutex>
+#include <stdexcept>
+#include <thread>
+
+#define CHECK(condition) \
+    do { \
+        if (!(condition)) { \
+            std::printf("line %d: %s\n", __LINE__, #condition); \
+            std::exit(1); \
+        } \
+    } while (0)
+
+static void pause() {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+struct Slow {
+    int value;
+    explicit Slow(int value) : value(value + 1) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+};
+
+static int made(int value) {
+    static Slow slow(value);
+    return slow.value;
+}
+
+// The first attempt fails, and another thread's succeeds.
+static int failing() {
+    static int attempts;
+    static Slow slow([] {
+        pause();
+        if (attempts++ == 0)
+            throw std::runtime_error("not yet");
+        return attempts;
+    }());
+    return slow.value;
+}
+
+static std::mutex mutex;
+static std::recursive_mutex again;
+static std::shared_mutex readers;
+static std::once_flag once, first;
+static std::condition_variable changed;
+static int counted, nested, written, called, attempts, ready;
+static sem_t tickets;
+
+int main(int argc, char **argv) {
+    int threads = omp_get_max_threads(), statics = 0, failed = 0, thrown = 0, seen = 0, tried = 0, late = 0;
+    CHECK(argc == 2 && std::atoi(argv[1]) == threads);
+    sem_init(&tickets, 0, 0);
+#pragma omp parallel reduction(+ : statics, failed, thrown, seen, tried, late)
+    {
+        statics += made(41);
+        try {
+            failed += failing();
+        } catch (const std::runtime_error &) {
+            failed += failing();
+            thrown++;
+        }
+        for (int i = 0; i < 20; i++) {
+            std::lock_guard<std::mutex> guard(mutex);
+            int before = counted;
+            pause();
+            counted = before + 1;
+        }
+        for (int i = 0; i < 10; i++) {
+            std::lock_guard<std::recursive_mutex> outer(again);
+            std::lock_guard<std::recursive_mutex> inner(again);
+            int before = nested;
+            pause();
+            nested = before + 1;
+        }
+        while (!again.try_lock())
+            pause();
+        tried++;
+        again.unlock();
+        for (int i = 0; i < 5; i++) {
+            {
+                std::unique_lock<std::shared_mutex> guard(readers);
+                int before = written;
+                pause();
+                written = before + 1;
+            }
+            std::shared_lock<std::shared_mutex> guard(readers);
+            int before = written;
+            pause();
+            seen += before == written;
+        }
+        std::call_once(once, [] {
+            pause();
+            called++;
+        });
+        try {
+            std::call_once(first, [] {
+                pause();
+                if (attempts++ == 0)
+                    throw std::runtime_error("not yet");
+            });
+        } catch (const std::runtime_error &) {
+            thrown += 100;
+        }
+        {
+            // The last one wakes all others.
+            std::unique_lock<std::mutex> guard(mutex);
+            if (++ready == omp_get_num_threads())
+                changed.notify_all();
+            changed.wait(guard, [] { return ready >= omp_get_num_threads(); });
+            late += changed.wait_for(guard, std::chrono::milliseconds(2)) == std::cv_status::timeout;
+        }
+        // Each lets the next one pass.
+        if (omp_get_thread_num() == 0)
+            sem_post(&tickets);
+        sem_wait(&tickets);
+        pause();
+        sem_post(&tickets);
+    }
+    CHECK(statics == 42 * threads && failed == 3 * threads && thrown % 100 == 1);
+    CHECK(counted == 20 * threads && nested == 10 * threads && tried == threads);
+    CHECK(written == 5 * threads && seen == 5 * threads);
+    CHECK(called == 1 && thrown / 100 == 1 && attempts == (threads > 1 ? 2 : 1) && late == threads);
+    std::printf("good %s\n", argv[1]);
+}
