@@ -25,8 +25,8 @@ thread_local! {
 
 /// Addresses that point to a thread's own variables, and to the copy for now.
 pub struct Loan {
-    /// Where the addresses lie, and what they were.
-    changed: Vec<(*mut usize, usize)>,
+    /// Where the addresses lie.
+    changed: Vec<*mut usize>,
     /// The copy when it was made.
     before: Vec<u8>,
 }
@@ -79,7 +79,7 @@ unsafe fn lend(words: impl Iterator<Item = *mut usize> + Clone) -> Option<Loan> 
         for word in words.filter(is_own) {
             // SAFETY: as the caller promises.
             unsafe {
-                loan.changed.push((word, word.read()));
+                loan.changed.push(word);
                 word.write(word.read() - own.start + copy);
             }
         }
@@ -144,14 +144,20 @@ fn on_stack(address: usize) -> Option<(*mut usize, usize)> {
 }
 
 impl Loan {
-    /// The addresses are what they were, if they are there still.
+    /// Addresses of the copy are those of the variables again, also where the program has moved them on in the
+    /// meantime. What it has put in their place stays.
     ///
     /// # Safety
     /// The words are there and nobody else uses them now.
     pub unsafe fn take_back(self) {
-        for (word, was) in &self.changed {
+        let (own, copy) = (own(), COPY.get());
+        for word in &self.changed {
             // SAFETY: as the caller promises.
-            unsafe { word.write(*was) };
+            let now = unsafe { word.read() };
+            if (copy..=copy + own.len()).contains(&now) {
+                // SAFETY: as above.
+                unsafe { word.write(now - copy + own.start) };
+            }
         }
         on_private(|| drop(self));
     }

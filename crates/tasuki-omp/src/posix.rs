@@ -174,6 +174,7 @@ fn tell(at: *mut libc::pthread_cond_t) -> c_int {
 }
 
 type Wait = unsafe extern "C" fn(*mut libc::pthread_cond_t, *mut libc::pthread_mutex_t) -> c_int;
+
 /// See pthread_cond_wait(3).
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_cond_wait(

@@ -177,6 +177,15 @@ static void own(int threads) {
         for (int i = 0; i < 50; i++)
             place[i] += i * round;
     }
+    /* An address that the region moves on, and one that it replaces. */
+    int *moved = table, *replaced = table;
+#pragma omp parallel
+#pragma omp single
+    {
+        moved += 3;
+        replaced = filled + 2;
+    }
+    CHECK(moved == table + 3 && replaced != table && *moved == 27);
     CHECK(in == 3 * threads && from == 6 * threads);
     for (int i = 0; i < 50; i++)
         CHECK(filled[i] == 6 * i);
