@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::alloc;
 use crate::call::Call;
-use crate::stack::{self, on_private};
+use crate::stack::on_private;
 use crate::world::World;
 
 /// Words that are looked at behind the argument of a region of gcc's: the compiler's structure, whose size is
@@ -136,16 +136,14 @@ pub unsafe fn lend_behind(argument: *mut c_void) -> Option<Loan> {
 /// The word at an address if it is one on a stack of the program's, and how many there are to the stack's
 /// end.
 fn on_stack(address: usize) -> Option<(*mut usize, usize)> {
-    let world = World::get()?;
-    let number = address.checked_sub(world.stacks)? / stack::SHARED;
-    let end = world.stacks + (number + 1) * stack::SHARED;
-    let is_word = number < world.threads() as usize && address.is_multiple_of(size_of::<usize>());
+    let end = World::get()?.stacks.around(address)?.end;
+    let is_word = address.is_multiple_of(size_of::<usize>());
     is_word.then(|| (address as *mut usize, (end - address) / size_of::<usize>()))
 }
 
 impl Loan {
-    /// Addresses of the copy are those of the variables again, also where the program has moved them on in the
-    /// meantime. What it has put in their place stays.
+    /// Addresses of the copy are those of the variables again, also where the program has moved them on in
+    /// the meantime. What it has put in their place stays.
     ///
     /// # Safety
     /// The words are there and nobody else uses them now.

@@ -15,10 +15,10 @@ use crate::heap::Heap;
 use crate::loan;
 use crate::locals::must;
 use crate::profile::{self, Profiler};
-use crate::stack::{self, on_private, on_shared};
+use crate::stack::{self, Stacks, on_private, on_shared};
 use crate::team;
 use crate::thread;
-use crate::variables::{schedule, threads};
+use crate::variables::{schedule, stack_bytes, threads};
 use crate::world::{Control, Places, World};
 
 type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
@@ -133,7 +133,9 @@ fn join(main: usize, libc_start: usize) -> Result<&'static World, String> {
     let schedule = schedule()?;
     let meeting = Meeting::from_env().map_err(|error| text(&error))?;
     let endpoint = tasuki_engine::Options::from_env().map_err(|error| text(&error))?;
-    let stacks = meeting.size as usize * per_process as usize * stack::SHARED;
+    let count = meeting.size as usize * per_process as usize;
+    let stack_bytes = Stacks::bytes_of_each(count, stack_bytes()?);
+    let stacks = count * stack_bytes;
     let data = data();
     let control_bytes = size_of::<Control>().next_multiple_of(PAGE);
     let profiler = Profiler::from_env(meeting.rank, per_process).map(Arc::new);
@@ -150,6 +152,7 @@ fn join(main: usize, libc_start: usize) -> Result<&'static World, String> {
     let places = Places {
         addresses: [main, data.start, data.end, libc_start, threads as fn() -> _ as usize],
         threads: per_process,
+        stack: stack_bytes,
         profiled: profiler.is_some(),
     };
     let stacks_start = control as usize + control_bytes;
@@ -164,10 +167,7 @@ fn join(main: usize, libc_start: usize) -> Result<&'static World, String> {
     // SAFETY: as above.
     let first = unsafe { (&raw const (*control).places).read() };
     if first != places {
-        return Err(format!(
-            "this host is not like that of rank 0: the program, its libraries or the number of threads \
-             differ ({places:x?} here, {first:x?} there). Use the same program and libraries on all hosts"
-        ));
+        return Err(places.refused_by(&first));
     }
     if meeting.rank > 0 {
         prepare_streams();
@@ -177,8 +177,11 @@ fn join(main: usize, libc_start: usize) -> Result<&'static World, String> {
     // SAFETY: the shared memory lives as long as the process.
     let top = unsafe { &(*control).top.0 };
     let heap = Heap::new(heap_start, heap_end, top);
+    let stacks = Stacks { first: stacks_start, bytes: stack_bytes, count };
+    let first = (meeting.rank * per_process) as usize;
+    stacks.guard(first..first + per_process as usize).map_err(|error| text(&error))?;
     let world =
-        World::set(World::new(shared, heap, control, (stacks_start, data), per_process, schedule, profiler));
+        World::set(World::new(shared, heap, control, (stacks, data), per_process, schedule, profiler));
     team::start_threads(world).map_err(|error| format!("a thread cannot be started: {error}"))?;
     Ok(world)
 }

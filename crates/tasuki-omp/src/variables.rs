@@ -9,6 +9,36 @@ pub fn threads() -> Result<u32, String> {
         .ok_or_else(|| format!("OMP_NUM_THREADS={text}: the threads of each process, 1 to 256, are expected"))
 }
 
+/// Bytes of a stack where the user sets no limit.
+const UNLIMITED: usize = 256 << 20;
+
+/// Bytes that a thread's stack is to have: the larger one of `OMP_STACKSIZE` and what the user may have for
+/// the first thread (`ulimit -s`), as all have the same here.
+pub fn stack_bytes() -> Result<usize, String> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the call writes to the place that it is given.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) } == 0;
+    let first = match limit.rlim_cur {
+        libc::RLIM_INFINITY => UNLIMITED,
+        bytes if known => bytes as usize,
+        _ => 0,
+    };
+    let Ok(text) = std::env::var("OMP_STACKSIZE") else { return Ok(first) };
+    let wrong =
+        || format!("OMP_STACKSIZE={text}: a number of kilobytes, or one with B, K, M or G, is expected");
+    let plain = text.trim().to_ascii_uppercase();
+    let number = plain.trim_end_matches(['B', 'K', 'M', 'G']).trim_end();
+    let unit = match plain[number.len()..].trim_start() {
+        "B" => 1,
+        "" | "K" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        _ => return Err(wrong()),
+    };
+    let bytes = number.parse::<usize>().ok().and_then(|number| number.checked_mul(unit)).ok_or_else(wrong)?;
+    Ok(bytes.max(first))
+}
+
 /// `OMP_SCHEDULE`: kind, as in `omp_sched_t`, and chunk.
 pub fn schedule() -> Result<(u32, i64), String> {
     let Ok(text) = std::env::var("OMP_SCHEDULE") else { return Ok((1, 0)) };

@@ -9,6 +9,7 @@ use tasuki_shared::{NODES_MAX, Shared};
 use crate::heap::Heap;
 use crate::locals::Locals;
 use crate::profile::Profiler;
+use crate::stack::Stacks;
 
 /// Constructs that share out work which may be under way at a time, because threads run ahead (`nowait`).
 pub const SLOTS: u64 = 64;
@@ -21,8 +22,21 @@ pub struct Places {
     pub addresses: [usize; 5],
     /// Threads of each process.
     pub threads: u32,
+    /// Bytes of each stack.
+    pub stack: usize,
     /// A profile is made.
     pub profiled: bool,
+}
+
+impl Places {
+    /// Why a process with these cannot share data with rank 0, which has others.
+    pub fn refused_by(&self, first: &Places) -> String {
+        format!(
+            "this host is not like that of rank 0: the program, its libraries, the number of threads or the \
+             size of their stacks (OMP_STACKSIZE, ulimit -s) differ ({self:x?} here, {first:x?} there). Use \
+             the same program and libraries on all hosts"
+        )
+    }
 }
 
 /// A page of its own for what one construct shares out.
@@ -72,8 +86,8 @@ pub struct World {
     pub heap: Heap,
     /// The first of the shared memory.
     control: *mut Control,
-    /// The first shared stack: one for each thread of the program. The heap follows them.
-    pub stacks: usize,
+    /// The shared stacks, one for each thread of the program. The heap follows them.
+    pub stacks: Stacks,
     /// The program's data.
     data: Range<usize>,
     /// Threads of each process.
@@ -111,7 +125,7 @@ impl World {
         shared: Shared,
         heap: Heap,
         control: *mut Control,
-        (stacks, data): (usize, Range<usize>),
+        (stacks, data): (Stacks, Range<usize>),
         per_process: u32,
         schedule: (u32, i64),
         profiler: Option<Arc<Profiler>>,
@@ -136,7 +150,7 @@ impl World {
 
     /// Whether memory of the program at this address is the same in all processes.
     pub fn is_shared(&self, address: usize) -> bool {
-        self.data.contains(&address) || (self.stacks..self.heap.range().end).contains(&address)
+        self.data.contains(&address) || (self.stacks.first..self.heap.range().end).contains(&address)
     }
 
     /// All threads of all processes.
@@ -157,7 +171,7 @@ impl World {
     }
 
     /// The shared stack of a thread of this process.
-    pub fn stack(&self, local: u32) -> usize {
-        self.stacks + (self.shared.rank() * self.per_process + local) as usize * crate::stack::SHARED
+    pub fn stack(&self, local: u32) -> Range<usize> {
+        self.stacks.of((self.shared.rank() * self.per_process + local) as usize)
     }
 }

@@ -10,7 +10,6 @@ use tasuki_profile::{Area, Kind, Mapped, Profile, Program, Record};
 
 use super::Profiler;
 use crate::locals::must;
-use crate::stack;
 use crate::world::{Control, Slot, TopPage, World};
 
 /// Tells rank 0 what was recorded here; rank 0 says what all have recorded. All processes call this at the
@@ -99,8 +98,8 @@ fn areas(world: &World) -> Vec<Area> {
         area(control, size_of::<Control>(), Kind::Other, "start and end".into()),
     ];
     for thread in 0..world.threads() {
-        let start = world.stacks as u64 + u64::from(thread) * stack::SHARED as u64;
-        areas.push(area(start, stack::SHARED, Kind::Stack, format!("stack of thread {thread}")));
+        let stack = world.stacks.of(thread as usize);
+        areas.push(area(stack.start as u64, stack.len(), Kind::Stack, format!("stack of thread {thread}")));
     }
     let heap = world.heap().range();
     areas.push(area(heap.start as u64, heap.len(), Kind::Small, "small allocations".into()));

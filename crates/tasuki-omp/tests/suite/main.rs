@@ -3,6 +3,7 @@
 
 mod llvm;
 mod profile;
+mod stacks;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
