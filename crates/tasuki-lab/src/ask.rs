@@ -11,7 +11,7 @@ use nix::{
     unistd::Pid,
 };
 use std::{
-    fs,
+    fs, io,
     os::fd::{AsFd, BorrowedFd},
 };
 
@@ -19,16 +19,38 @@ use std::{
 /// milliseconds.
 const LOOK_MS: u16 = 500;
 
-/// Sends a request and waits for its answer.
-pub(crate) fn request(
-    channel: &Channel,
-    pid: Option<Pid>,
+/// How often a request is sent to a lab that goes on with others before it has come.
+const SENT_MAX: u32 = 10;
+
+/// Connects to a lab and sends a request. A lab that has used up its descriptors waits for a request no
+/// longer than a second, so that a client that is late on a busy machine has to come again. What could not be
+/// sent has not been heard.
+pub(crate) fn deliver(
+    connect: impl Fn() -> Result<(Channel, Option<Pid>), LabError>,
     request: &Request,
     descriptors: &[BorrowedFd],
-) -> Result<Reply, LabError> {
-    channel.send(request, descriptors).map_err(LabError::system("ask the lab"))?;
-    await_answer(channel, pid)?;
-    receive(channel, "a request")
+) -> Result<(Channel, Option<Pid>), LabError> {
+    let mut sent = 0;
+    loop {
+        let (channel, pid) = connect()?;
+        sent += 1;
+        match channel.send(request, descriptors).map_err(io::Error::from) {
+            Ok(_) => return Ok((channel, pid)),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe && sent < SENT_MAX => {}
+            Err(error) => return Err(LabError::system("ask the lab")(error)),
+        }
+    }
+}
+
+/// Sends a request and waits for its answer, which comes with the connection.
+pub(crate) fn request(
+    connect: impl Fn() -> Result<(Channel, Option<Pid>), LabError>,
+    request: &Request,
+    descriptors: &[BorrowedFd],
+) -> Result<(Reply, Channel, Option<Pid>), LabError> {
+    let (channel, pid) = deliver(connect, request, descriptors)?;
+    await_answer(&channel, pid)?;
+    Ok((receive(&channel, "a request")?, channel, pid))
 }
 
 /// Waits until a message or the end of the connection has come.
@@ -53,4 +75,36 @@ fn is_stopped(pid: Pid) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     // The command's name, in parentheses, may itself contain parentheses.
     stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
+    use std::cell::Cell;
+
+    /// Connections of which the other end has gone for so many, as that of a lab that waits for no request.
+    fn deliver_after(gone: u32) -> (Result<(), LabError>, u32) {
+        let (asked, kept) = (Cell::new(0), Cell::new(None));
+        let connect = || {
+            let (family, kind) = (AddressFamily::Unix, SockType::SeqPacket);
+            let (ours, theirs) = socketpair(family, kind, None, SockFlag::SOCK_CLOEXEC).expect("a pair");
+            asked.set(asked.get() + 1);
+            if asked.get() > gone {
+                kept.set(Some(theirs));
+            }
+            Ok((Channel::from(ours), None))
+        };
+        let delivered = deliver(connect, &Request::Status, &[]).map(drop);
+        (delivered, asked.get())
+    }
+
+    #[test]
+    fn a_request_that_comes_too_late_is_sent_again() {
+        let (delivered, asked) = deliver_after(3);
+        assert!(delivered.is_ok() && asked == 4, "{delivered:?} {asked}");
+        let (delivered, asked) = deliver_after(u32::MAX);
+        let told = delivered.unwrap_err().to_string();
+        assert!(asked == SENT_MAX && told.contains("ask the lab"), "{told} {asked}");
+    }
 }

@@ -123,29 +123,26 @@ impl Lab {
 
     /// Asks the lab for its state.
     pub fn status(&self) -> Result<LabStatus, LabError> {
-        let (channel, pid) = self.connect()?;
-        match ask::request(&channel, pid, &Request::Status, &[])? {
-            Reply::Status(mut status) => {
+        match ask::request(|| self.connect(), &Request::Status, &[])? {
+            (Reply::Status(mut status), _, pid) => {
                 status.pid = pid.map_or(0, Pid::as_raw);
                 Ok(*status)
             }
-            other => Err(unexpected(other)),
+            (other, ..) => Err(unexpected(other)),
         }
     }
 
     /// Plants or removes a fault.
     pub fn fault(&self, fault: &Fault) -> Result<(), LabError> {
-        let (channel, pid) = self.connect()?;
-        match ask::request(&channel, pid, &Request::Fault(fault.clone()), &[])? {
-            Reply::Done => Ok(()),
-            other => Err(unexpected(other)),
+        match ask::request(|| self.connect(), &Request::Fault(fault.clone()), &[])? {
+            (Reply::Done, ..) => Ok(()),
+            (other, ..) => Err(unexpected(other)),
         }
     }
 
     /// Ends the lab and waits until all its processes are gone.
     pub fn down(&self) -> Result<(), LabError> {
-        let (channel, pid) = self.connect()?;
-        channel.send(&Request::Down, &[]).map_err(LabError::system("ask the lab to end"))?;
+        let (channel, pid) = ask::deliver(|| self.connect(), &Request::Down, &[])?;
         await_answer(&channel, pid)?;
         // The lab's socket closes before its last process is gone, so the end of the connection is not
         // enough.
@@ -179,10 +176,9 @@ impl Lab {
             job,
             terminal: request.terminal,
         };
-        let (channel, pid) = self.connect()?;
-        match ask::request(&channel, pid, &Request::Exec(Box::new(message)), &stdio)? {
-            Reply::Started => Ok(Session::new(channel, request.job)),
-            other => Err(unexpected(other)),
+        match ask::request(|| self.connect(), &Request::Exec(Box::new(message)), &stdio)? {
+            (Reply::Started, channel, _) => Ok(Session::new(channel, request.job)),
+            (other, ..) => Err(unexpected(other)),
         }
     }
 
