@@ -34,7 +34,7 @@ pub(crate) fn deliver(
     loop {
         let (channel, pid) = connect()?;
         sent += 1;
-        match channel.send(request, descriptors).map_err(io::Error::from) {
+        match channel.send(request, descriptors) {
             Ok(_) => return Ok((channel, pid)),
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe && sent < SENT_MAX => {}
             Err(error) => return Err(LabError::system("ask the lab")(error)),
