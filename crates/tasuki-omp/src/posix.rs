@@ -12,15 +12,15 @@ use crate::thread;
 use crate::work::until;
 use crate::world::World;
 
-/// A function of libc, found at its first use.
-struct Own {
+/// A function of a library behind this one, found at its first use.
+pub struct Own {
     name: &'static CStr,
     found: AtomicUsize,
 }
 
 impl Own {
     /// The function of this name, which ends with a zero.
-    const fn of(name: &'static str) -> Own {
+    pub const fn of(name: &'static str) -> Own {
         match CStr::from_bytes_with_nul(name.as_bytes()) {
             Ok(name) => Own { name, found: AtomicUsize::new(0) },
             Err(_) => panic!("no name"),
@@ -28,7 +28,7 @@ impl Own {
     }
 
     /// Its address; 0 if there is none.
-    fn address(&self) -> usize {
+    pub fn address(&self) -> usize {
         match self.found.load(Ordering::Relaxed) {
             0 => {
                 // SAFETY: the name is a string.

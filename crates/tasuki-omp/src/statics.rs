@@ -1,11 +1,11 @@
 //! Variables of C++ functions that are made at the first call (`static` in a function), in the program's
 //! shared memory: threads of other hosts wait until they are made. Those elsewhere are the C++ library's.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::c_int;
 use std::mem::transmute;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::posix::is_shared;
+use crate::posix::{Own, is_shared};
 use crate::work::until;
 
 /// What the first four bytes of a guard are while its variable is made, and when it is; the first byte is
@@ -13,15 +13,13 @@ use crate::work::until;
 const MAKES: u32 = 0x100;
 const MADE: u32 = 1;
 
-/// The function of the C++ library, of one argument.
-fn own<R>(name: &CStr, at: *mut u64, none: R) -> R {
-    // SAFETY: the name is a string; the C++ library has a function of this name and type.
-    let found = unsafe {
-        let found = libc::dlsym(libc::RTLD_NEXT, name.as_ptr());
-        transmute::<*mut std::ffi::c_void, Option<unsafe extern "C" fn(*mut u64) -> R>>(found)
-    };
-    // SAFETY: the program gives the place of a guard.
-    found.map_or(none, |own| unsafe { own(at) })
+/// Calls the function of the C++ library, of one argument.
+fn own<R>(own: &Own, at: *mut u64, none: R) -> R {
+    // SAFETY: the C++ library has a function of this name and type; the program gives the place of a guard.
+    unsafe {
+        let own: Option<unsafe extern "C" fn(*mut u64) -> R> = transmute(own.address());
+        own.map_or(none, |own| own(at))
+    }
 }
 
 /// A guard of the program, by its place.
@@ -34,7 +32,8 @@ fn guard<'a>(at: *mut u64) -> &'a AtomicU32 {
 #[unsafe(no_mangle)]
 extern "C" fn __cxa_guard_acquire(at: *mut u64) -> c_int {
     if !is_shared(at) {
-        return own(c"__cxa_guard_acquire", at, 0);
+        static OWN: Own = Own::of("__cxa_guard_acquire\0");
+        return own(&OWN, at, 0);
     }
     let mut makes = false;
     until(|| {
@@ -47,7 +46,8 @@ extern "C" fn __cxa_guard_acquire(at: *mut u64) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn __cxa_guard_release(at: *mut u64) {
     if !is_shared(at) {
-        return own(c"__cxa_guard_release", at, ());
+        static OWN: Own = Own::of("__cxa_guard_release\0");
+        return own(&OWN, at, ());
     }
     guard(at).store(MADE, Ordering::Release);
 }
@@ -56,7 +56,8 @@ extern "C" fn __cxa_guard_release(at: *mut u64) {
 #[unsafe(no_mangle)]
 extern "C" fn __cxa_guard_abort(at: *mut u64) {
     if !is_shared(at) {
-        return own(c"__cxa_guard_abort", at, ());
+        static OWN: Own = Own::of("__cxa_guard_abort\0");
+        return own(&OWN, at, ());
     }
     guard(at).store(0, Ordering::Release);
 }

@@ -17,24 +17,16 @@ fn build(compiler: &str, source: &str, options: &[&str]) -> Option<Program> {
     None
 }
 
-/// Each prints that all was good, on so many threads.
-fn is_good(program: &Program, teams: &[(u32, u32)], at: u8) {
-    for (more, &(processes, threads)) in teams.iter().enumerate() {
-        let all = (processes * threads).to_string();
-        assert_eq!(program.spread(processes, threads, at + more as u8, &[&all])[0], format!("good {all}\n"));
-    }
-}
-
 #[test]
 fn constructs_of_clang_do_what_the_standard_says() {
     let Some(program) = build("clang", "basics.c", &[]) else { return };
-    is_good(&program, &[(1, 1), (2, 1), (3, 2)], 29);
+    program.is_good(&[(1, 1), (2, 1), (3, 2)], 29);
 }
 
 #[test]
 fn constructs_that_few_programs_have_do_so_too() {
     let Some(program) = build("clang", "rare.c", &["-fopenmp-version=51"]) else { return };
-    is_good(&program, &[(1, 1), (3, 1), (2, 2)], 51);
+    program.is_good(&[(1, 1), (3, 1), (2, 2)], 51);
 }
 
 /// Regions with many variables, loops at the ends of their types, ranges of tasks, and teams. LLVM 14's own
@@ -43,7 +35,7 @@ fn constructs_that_few_programs_have_do_so_too() {
 #[test]
 fn what_clang_makes_of_loops_tasks_and_teams_is_spread() {
     let Some(program) = build("clang", "llvm.c", &["-fopenmp-version=51"]) else { return };
-    is_good(&program, &[(1, 1), (3, 1), (2, 2)], 32);
+    program.is_good(&[(1, 1), (3, 1), (2, 2)], 32);
 }
 
 /// Without optimisation every variable is in memory, and every call is made.
@@ -63,7 +55,7 @@ fn programs_of_clang_for_cpp_are_spread() {
     let said = program.spread(2, 2, 37, &[]);
     assert!(said[0].contains(&format!("{} 4 36126944", 4950 * 4)), "{said:?}");
     let Some(program) = build("clang++", "waits.cpp", &["-std=c++17"]) else { return };
-    is_good(&program, &[(2, 2)], 57);
+    program.is_good(&[(2, 2)], 57);
 }
 
 /// A program whose region uses so many variables of the function around it, beside the sum.

@@ -107,6 +107,16 @@ impl Program {
         };
         all.into_iter().map(end).collect()
     }
+
+    /// Demands that it prints that all was good, for each of these numbers of processes and threads.
+    fn is_good(&self, teams: &[(u32, u32)], at: u8) {
+        for (more, &(processes, threads)) in teams.iter().enumerate() {
+            let all = (processes * threads).to_string();
+            let said = self.spread(processes, threads, at + more as u8, &[&all]);
+            assert_eq!(said[0], format!("good {all}\n"));
+            assert!(said[1..].iter().all(String::is_empty), "{said:?}");
+        }
+    }
 }
 
 fn text(output: &Output) -> String {
@@ -126,23 +136,14 @@ fn library() -> PathBuf {
 fn every_construct_does_what_the_standard_says() {
     let program = Program::build("basics.c");
     assert_eq!(program.alone(3, &["3"]), "good 3\n");
-    for (at, (processes, threads)) in [(1, 1), (2, 1), (3, 1), (2, 2), (3, 2), (7, 1)].into_iter().enumerate()
-    {
-        let all = (processes * threads).to_string();
-        let said = program.spread(processes, threads, at as u8, &[&all]);
-        assert_eq!(said[0], format!("good {all}\n"));
-        assert!(said[1..].iter().all(String::is_empty), "{said:?}");
-    }
+    program.is_good(&[(1, 1), (2, 1), (3, 1), (2, 2), (3, 2), (7, 1)], 0);
 }
 
 #[test]
 fn constructs_that_few_programs_have_do_so_too() {
     let program = Program::build("rare.c");
     assert_eq!(program.alone(3, &["3"]), "good 3\n");
-    for (at, (processes, threads)) in [(1, 1), (3, 1), (2, 2)].into_iter().enumerate() {
-        let all = (processes * threads).to_string();
-        assert_eq!(program.spread(processes, threads, 48 + at as u8, &[&all])[0], format!("good {all}\n"));
-    }
+    program.is_good(&[(1, 1), (3, 1), (2, 2)], 48);
 }
 
 /// A program whose code lies at an address that the linker chose.
@@ -182,10 +183,7 @@ fn programs_of_cpp_are_spread_too() {
 fn threads_wait_for_one_another_by_means_of_cpp_and_pthreads() {
     let program = Program::build("waits.cpp");
     assert_eq!(program.alone(3, &["3"]), "good 3\n");
-    for (at, (processes, threads)) in [(1, 1), (3, 1), (2, 2)].into_iter().enumerate() {
-        let all = (processes * threads).to_string();
-        assert_eq!(program.spread(processes, threads, 54 + at as u8, &[&all])[0], format!("good {all}\n"));
-    }
+    program.is_good(&[(1, 1), (3, 1), (2, 2)], 54);
 }
 
 /// Allocatable arrays, data of modules, threadprivate variables and reductions over arrays. Skipped without
