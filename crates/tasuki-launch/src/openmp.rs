@@ -115,8 +115,8 @@ impl OpenMp {
             if let Some(missing) =
                 calls.find(|name| begins(name, &OF_COMPILERS) && !begins(name, &ELSEWHERE) && !is_here(name))
             {
-                let why = format!("{} calls {missing}, which is not there across hosts", file.display());
-                return Err(unfit(&why));
+                let who = if file == program { "it".into() } else { file.display().to_string() };
+                return Err(unfit(&format!("{who} calls {missing}, which is not there across hosts")));
             }
         }
         Ok(())
@@ -207,7 +207,10 @@ mod tests {
             Ok(())
         );
         let told = library.check(&program("__kmpc_other"), &env, false).unwrap_err().to_string();
-        assert!(told.contains("__kmpc_other calls __kmpc_other, which is not there across hosts"), "{told}");
+        assert!(
+            told.ends_with("/__kmpc_other: it calls __kmpc_other, which is not there across hosts"),
+            "{told}"
+        );
         assert!(library.check(&program("__kmpc_other"), &env, true).is_ok(), "the user vouches");
     }
 
