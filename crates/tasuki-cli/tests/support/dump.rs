@@ -45,13 +45,22 @@ impl Rank {
         u64::from_str_radix(caught, 16).unwrap_or(0) >> (Signal::SIGUSR2 as u64 - 1) & 1 == 1
     }
 
+    /// Whether it is a rank of Open MPI 4.1 whose runtime has not started it yet: what carries messages is
+    /// loaded after `PMIx_Init`, which waits for the daemon alone.
+    fn waits_for_its_runtime(&self) -> bool {
+        let mapped = fs::read_to_string(format!("/proc/{}/maps", self.pid)).unwrap_or_default();
+        mapped.contains("libpmix.so") && mapped.contains("libmpi.so.40") && !mapped.contains("mca_pml_")
+    }
+
     fn describe(&self, into: &mut String) {
         let read = |path: &str| fs::read_to_string(format!("/proc/{}/{path}", self.pid)).unwrap_or_default();
         let status = read("status");
         let fields = ["Name:", "State:", "VmHWM:", "VmRSS:", "Threads:"];
         let facts: Vec<_> =
             status.lines().filter(|line| fields.iter().any(|f| line.starts_with(f))).collect();
-        let _ = writeln!(into, "--- rank {}, process {}: {}", self.rank, self.pid, facts.join(", "));
+        let begun = if self.waits_for_its_runtime() { WAITS_FOR_ITS_RUNTIME } else { "" };
+        let facts = facts.join(", ");
+        let _ = writeln!(into, "--- rank {}, process {}: {facts} {begun}", self.rank, self.pid);
         let threads = fs::read_dir(format!("/proc/{}/task", self.pid)).into_iter().flatten().flatten();
         for thread in threads {
             let id = thread.file_name().to_string_lossy().into_owned();
@@ -75,6 +84,9 @@ impl Rank {
         }
     }
 }
+
+/// What [`describe`] says of a rank that has not begun.
+pub const WAITS_FOR_ITS_RUNTIME: &str = "(waits for its runtime: no message was sent)";
 
 /// The state of ranks. Those that can describe themselves are asked to, on their standard error.
 pub fn describe(ranks: &[Rank]) -> String {
