@@ -1,7 +1,9 @@
 //! Locks of pthreads that lie in the program's shared memory. libc lets a thread that waits sleep in the
 //! kernel, and a thread of another host cannot wake it: here such a thread looks again and again. Locks
-//! elsewhere, as those of libraries, are libc's. Those with a limit on time are in [`timed`].
+//! elsewhere, as those of libraries, are libc's. Those with a limit on time are in [`timed`], what
+//! C++20 asks of the kernel itself in [`futex`].
 
+mod futex;
 mod timed;
 
 use std::ffi::{CStr, c_int, c_void};

@@ -11,14 +11,30 @@ use super::{Own, is_shared, mutex, try_read, try_take, try_write, wait_told};
 use crate::work::until;
 
 /// A time at which a thread gives up.
-struct Limit(Instant, Duration);
+pub struct Limit(Instant, Duration);
 
 impl Limit {
+    /// So much time from now.
+    pub fn span(time: Duration) -> Limit {
+        Limit(Instant::now(), time)
+    }
+
+    /// As much time from now as is written there.
+    ///
+    /// # Safety
+    /// The time is there.
+    pub unsafe fn after(time: *const timespec) -> Limit {
+        // SAFETY: as the caller promises.
+        let time = unsafe { &*time };
+        let part = |part: i64| u64::try_from(part).unwrap_or(0);
+        Limit::span(Duration::from_secs(part(time.tv_sec)) + Duration::from_nanos(part(time.tv_nsec)))
+    }
+
     /// A time of a clock.
     ///
     /// # Safety
     /// The time is there.
-    unsafe fn of(clock: clockid_t, end: *const timespec) -> Limit {
+    pub unsafe fn of(clock: clockid_t, end: *const timespec) -> Limit {
         let mut now = timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: the call writes to the place that it is given; the time is there as the caller promises.
         let end = unsafe {
@@ -27,10 +43,11 @@ impl Limit {
         };
         let ns = |time: &timespec| i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec);
         let left = u64::try_from((ns(end) - ns(&now)).max(0)).unwrap_or(u64::MAX);
-        Limit(Instant::now(), Duration::from_nanos(left))
+        Limit::span(Duration::from_nanos(left))
     }
 
-    fn is_over(&self) -> bool {
+    /// Whether that time is up.
+    pub fn is_over(&self) -> bool {
         self.0.elapsed() >= self.1
     }
 }

@@ -186,6 +186,14 @@ fn threads_wait_for_one_another_by_means_of_cpp_and_pthreads() {
     program.is_good(&[(1, 1), (3, 1), (2, 2)], 54);
 }
 
+/// What C++20 makes of atomic variables calls the kernel itself.
+#[test]
+fn threads_wait_for_one_another_by_means_of_atomic_variables() {
+    let program = Program::build_with("atomics.cpp", &["-std=c++20"]);
+    assert_eq!(program.alone(3, &["3"]), "good 3\n");
+    program.is_good(&[(3, 1), (2, 2)], 62);
+}
+
 /// Allocatable arrays, data of modules, threadprivate variables and reductions over arrays. Skipped without
 /// gfortran; with TASUKI_NO_SKIP that is a failure.
 #[test]
