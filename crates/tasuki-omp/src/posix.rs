@@ -169,6 +169,36 @@ fn told<'a>(at: *mut libc::pthread_cond_t) -> &'a AtomicU32 {
     unsafe { &*at.cast() }
 }
 
+/// The clock of a condition's times: the second word of its memory, which libc begins with 0, as is the clock
+/// of the day.
+fn clock<'a>(at: *mut libc::pthread_cond_t) -> &'a AtomicI32 {
+    // SAFETY: as above.
+    unsafe { &*at.cast::<AtomicI32>().add(1) }
+}
+
+/// See pthread_cond_init(3).
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_cond_init(
+    at: *mut libc::pthread_cond_t,
+    with: *const libc::pthread_condattr_t,
+) -> c_int {
+    static OWN: Own = Own::of("pthread_cond_init\0");
+    type Real = unsafe extern "C" fn(*mut libc::pthread_cond_t, *const libc::pthread_condattr_t) -> c_int;
+    // SAFETY: libc has a function of this name and type, and the program gives what it wants.
+    let result =
+        unsafe { transmute::<usize, Option<Real>>(OWN.address()).map_or(libc::ENOSYS, |own| own(at, with)) };
+    if result == 0 && is_shared(at) {
+        let mut times = libc::CLOCK_REALTIME;
+        if !with.is_null() {
+            // SAFETY: the program gives attributes that have been made.
+            unsafe { libc::pthread_condattr_getclock(with, &mut times) };
+        }
+        told(at).store(0, Ordering::Relaxed);
+        clock(at).store(times, Ordering::Release);
+    }
+    result
+}
+
 /// All that wait look again, as they must be ready to at any time.
 fn tell(at: *mut libc::pthread_cond_t) -> c_int {
     told(at).fetch_add(1, Ordering::AcqRel);

@@ -3,11 +3,12 @@
 
 use std::ffi::c_int;
 use std::mem::transmute;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use libc::{clockid_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, sem_t, timespec};
 
-use super::{Own, is_shared, mutex, try_read, try_take, try_write, wait_told};
+use super::{Own, clock as clock_of, is_shared, mutex, try_read, try_take, try_write, wait_told};
 use crate::work::until;
 
 /// A time at which a thread gives up.
@@ -120,7 +121,7 @@ timed! {
     sem_timedwait sem_clockwait (at: *mut sem_t, limit) tried_or_errno(limit, || try_take(at));
 }
 
-/// See pthread_cond_timedwait(3). Times of shared conditions are those of the clock of the day.
+/// See pthread_cond_timedwait(3).
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_cond_timedwait(
     at: *mut pthread_cond_t,
@@ -131,7 +132,7 @@ unsafe extern "C" fn pthread_cond_timedwait(
     type Real = unsafe extern "C" fn(*mut pthread_cond_t, *mut pthread_mutex_t, *const timespec) -> c_int;
     if is_shared(at) {
         // SAFETY: the program gives a time.
-        let limit = unsafe { Limit::of(libc::CLOCK_REALTIME, end) };
+        let limit = unsafe { Limit::of(clock_of(at).load(Ordering::Acquire), end) };
         return wait_told(at, with, || limit.is_over());
     }
     // SAFETY: libc has a function of this name and type, and the program gives what it wants.
