@@ -57,7 +57,8 @@ fn incomplete(stacks: &[&ProcessStacks]) -> Option<String> {
     if !missing.is_empty() {
         let missing = ranks_in_words(&missing);
         return Some(format!(
-            "of {size} ranks these are not there: {missing}; they have ended, or do not use Tasuki"
+            "of {size} ranks these are not there: {missing}; they have ended, their MPI_Init has not come \
+             to Tasuki, or they do not use it"
         ));
     }
     let processes: BTreeSet<_> = stacks.iter().map(|process| (&process.host, process.pid)).collect();
