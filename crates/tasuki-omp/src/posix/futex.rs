@@ -13,8 +13,8 @@ use super::timed::Limit;
 use super::{Own, is_shared};
 use crate::work::until;
 
-/// The longest wait, in one call. A thread may be woken although the word is as it was when it began, and
-/// there is nothing to see of that here: it returns to its caller, who must look for himself after any wait.
+/// The longest wait in one call. A wake-up that leaves the word as it was cannot be seen here, so the call
+/// returns from time to time without a reason, which futex(2) allows and its callers expect.
 const AT_MOST: Duration = Duration::from_millis(5);
 
 /// The arguments of a system call after its number.
@@ -42,7 +42,7 @@ unsafe extern "C" fn syscall(
     // SAFETY: libc has a function of this name and type, and the program gives what it wants.
     unsafe {
         transmute::<usize, Option<Real>>(OWN.address())
-            .map_or(-c_long::from(libc::ENOSYS), |own| own(number, a, b, c, d, e, f))
+            .map_or_else(|| failed(libc::ENOSYS), |own| own(number, a, b, c, d, e, f))
     }
 }
 
@@ -90,6 +90,7 @@ fn wait(word: &AtomicU32, value: u32, limit: Option<&Limit>) -> c_long {
     if !changed && limit.is_some_and(Limit::is_over) { failed(libc::ETIMEDOUT) } else { 0 }
 }
 
+/// What a system call that fails returns.
 fn failed(error: c_int) -> c_long {
     // SAFETY: every thread has such a place.
     unsafe { *libc::__errno_location() = error };
