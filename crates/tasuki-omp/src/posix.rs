@@ -48,6 +48,13 @@ pub fn is_shared<T>(memory: *const T) -> bool {
     World::get().is_some_and(|world| world.is_shared(memory as usize))
 }
 
+/// What a function returns that fails by `errno`.
+fn failed(error: c_int) -> c_int {
+    // SAFETY: every thread has such a place.
+    unsafe { *libc::__errno_location() = error };
+    -1
+}
+
 /// Functions of one argument: what to do with shared memory, else libc's.
 macro_rules! functions {
     ($($name:ident ($memory:ident: *mut $type:ty) $shared:expr;)*) => {$(

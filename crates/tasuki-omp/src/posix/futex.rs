@@ -10,7 +10,7 @@ use std::time::Duration;
 use libc::timespec;
 
 use super::timed::Limit;
-use super::{Own, is_shared};
+use super::{Own, failed, is_shared};
 use crate::work::until;
 
 /// The longest wait in one call. A wake-up that leaves the word as it was cannot be seen here, so the call
@@ -42,7 +42,7 @@ unsafe extern "C" fn syscall(
     // SAFETY: libc has a function of this name and type, and the program gives what it wants.
     unsafe {
         transmute::<usize, Option<Real>>(OWN.address())
-            .map_or_else(|| failed(libc::ENOSYS), |own| own(number, a, b, c, d, e, f))
+            .map_or_else(|| failed(libc::ENOSYS).into(), |own| own(number, a, b, c, d, e, f))
     }
 }
 
@@ -79,7 +79,7 @@ unsafe fn shared([word, operation, value, time, ..]: Six) -> Option<c_long> {
 fn wait(word: &AtomicU32, value: u32, limit: Option<&Limit>) -> c_long {
     let is_other = || word.load(Ordering::Acquire) != value;
     if is_other() {
-        return failed(libc::EAGAIN);
+        return failed(libc::EAGAIN).into();
     }
     let enough = Limit::span(AT_MOST);
     let mut changed = false;
@@ -87,12 +87,5 @@ fn wait(word: &AtomicU32, value: u32, limit: Option<&Limit>) -> c_long {
         changed = is_other();
         changed || enough.is_over() || limit.is_some_and(Limit::is_over)
     });
-    if !changed && limit.is_some_and(Limit::is_over) { failed(libc::ETIMEDOUT) } else { 0 }
-}
-
-/// What a system call that fails returns.
-fn failed(error: c_int) -> c_long {
-    // SAFETY: every thread has such a place.
-    unsafe { *libc::__errno_location() = error };
-    -1
+    if !changed && limit.is_some_and(Limit::is_over) { failed(libc::ETIMEDOUT).into() } else { 0 }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use libc::{clockid_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, sem_t, timespec};
 
-use super::{Own, clock as clock_of, is_shared, mutex, try_read, try_take, try_write, wait_told};
+use super::{Own, clock as clock_of, failed, is_shared, mutex, try_read, try_take, try_write, wait_told};
 use crate::work::until;
 
 /// A time at which a thread gives up.
@@ -67,11 +67,7 @@ fn tried(limit: &Limit, tries: impl Fn() -> c_int) -> c_int {
 fn tried_or_errno(limit: &Limit, tries: impl Fn() -> c_int) -> c_int {
     match tried(limit, tries) {
         0 => 0,
-        error => {
-            // SAFETY: every thread has such a place.
-            unsafe { *libc::__errno_location() = error };
-            -1
-        }
+        error => failed(error),
     }
 }
 

@@ -1,5 +1,6 @@
 // atomics THREADS: threads of a team wait for one another by what C++20 makes of atomic variables, and by
 // futures. Each holds what it has for a while, so that the others have to wait. Prints "good THREADS".
+#include "check.h"
 #include <atomic>
 #include <barrier>
 #include <chrono>
@@ -10,14 +11,6 @@
 #include <omp.h>
 #include <semaphore>
 #include <thread>
-
-#define CHECK(condition) \
-    do { \
-        if (!(condition)) { \
-            std::printf("line %d: %s\n", __LINE__, #condition); \
-            std::exit(1); \
-        } \
-    } while (0)
 
 static void hold() {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -1,19 +1,12 @@
 /* Constructs of OpenMP, each with a result that is known: the numbers of the sections are those of the
  * OpenMP 4.5 specification. */
+#include "check.h"
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MANY = 5000 };
-
-#define CHECK(condition) \
-    do { \
-        if (!(condition)) { \
-            printf("line %d: %s\n", __LINE__, #condition); \
-            exit(1); \
-        } \
-    } while (0)
 
 static int data[MANY], apart[MANY], zeros[MANY];
 static int initialised = 42;

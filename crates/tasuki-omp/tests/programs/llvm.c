@@ -1,19 +1,12 @@
 /* What clang makes of OpenMP beside what basics.c has: regions with many variables, loops of every type with
  * bounds at the ends of their types, tasks with ranges, teams. Results are those of the same loops without
  * OpenMP. */
+#include "check.h"
 #include <limits.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CHECK(condition) \
-    do { \
-        if (!(condition)) { \
-            printf("line %d: %s\n", __LINE__, #condition); \
-            exit(1); \
-        } \
-    } while (0)
 
 static long hits, sum;
 static int ends;

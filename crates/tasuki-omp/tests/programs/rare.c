@@ -1,19 +1,12 @@
 /* Constructs of OpenMP that few programs have, with results that are known: teams, loops of unsigned numbers
  * with the schedule of the run, cancellation (which is off), scopes, tasks over unsigned ranges, user-defined
  * reductions, copyin and copyprivate of all types, iterations that wait for others, atomic captures. */
+#include "check.h"
 #include <limits.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CHECK(condition) \
-    do { \
-        if (!(condition)) { \
-            printf("line %d: %s\n", __LINE__, #condition); \
-            exit(1); \
-        } \
-    } while (0)
 
 typedef unsigned long long number;
 

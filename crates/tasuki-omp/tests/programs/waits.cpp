@@ -1,5 +1,6 @@
 // waits THREADS: threads of a team wait for one another by means of C++ and pthreads, not of OpenMP. Each
 // holds what it has for a while, so that the others have to wait. Prints "good THREADS".
+#include "check.h"
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -13,14 +14,6 @@
 #include <shared_mutex>
 #include <stdexcept>
 #include <thread>
-
-#define CHECK(condition) \
-    do { \
-        if (!(condition)) { \
-            std::printf("line %d: %s\n", __LINE__, #condition); \
-            std::exit(1); \
-        } \
-    } while (0)
 
 static void pause() {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
