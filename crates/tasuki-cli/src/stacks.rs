@@ -4,8 +4,8 @@ use std::{io, process::ExitCode};
 use tasuki_args::StacksArgs;
 use tasuki_fleet::Fleet;
 use tasuki_hang::OUTSIDE;
-use tasuki_stacks::{Group, HostStacks, ProcessStacks, Selection, Stacks, ranks_in_words};
-use tasuki_terminal::{Failure, print_json, print_json_line, progress_bar, table, width};
+use tasuki_stacks::{Group, HostStacks, ProcessStacks, Selection, Stacks, not_come, ranks_in_words};
+use tasuki_terminal::{Failure, paragraph, print_json, print_json_line, progress_bar, table, width};
 
 /// The internal command that every host runs: reads which processes are meant, and prints where they are,
 /// both as JSON.
@@ -23,19 +23,24 @@ pub fn run(arguments: &StacksArgs) -> Result<ExitCode, Failure> {
         ranks: arguments.ranks.clone(),
     };
     let stacks = look(&fleet, &selection);
-    let groups = Group::of(&stacks.processes);
+    let (groups, is_none) = (Group::of(stacks.all()), stacks.all().next().is_none());
     if arguments.json {
-        print_json(&serde_json::json!({ "groups": groups, "processes": stacks.processes }))?;
-    } else if stacks.processes.is_empty() {
+        let (processes, unattached) = (&stacks.processes, &stacks.unattached);
+        let found = serde_json::json!({ "groups": groups, "processes": processes, "unattached": unattached });
+        print_json(&found)?;
+    } else if is_none {
         tell_none(&fleet, &selection);
     } else {
         show(&groups);
         if arguments.all {
-            stacks.processes.iter().for_each(show_process);
+            stacks.all().for_each(show_process);
+        }
+        if let Some(which) = not_come(&stacks.unattached.iter().collect::<Vec<_>>()) {
+            println!("\n{}", paragraph(&which, 0));
         }
     }
     stacks.problems.iter().for_each(|problem| eprintln!("tasuki: {problem}"));
-    let is_complete = stacks.problems.is_empty() && !stacks.processes.is_empty();
+    let is_complete = stacks.problems.is_empty() && !is_none;
     Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

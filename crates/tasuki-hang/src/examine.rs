@@ -17,7 +17,7 @@ pub fn examine(fleet: &Fleet, stacks: impl FnOnce() -> Stacks) -> (Vec<Verdict>,
     let stacks = stacks();
     thread::sleep(QUIET.saturating_sub(began.elapsed()));
     let after = Look::at(fleet);
-    let mut found = verdicts(&before.processes, &stacks.processes, &after.processes);
+    let mut found = verdicts(&before.processes, &stacks, &after.processes);
     let problems = [before.problems, stacks.problems, after.problems].concat();
     if !problems.is_empty() {
         found.iter_mut().for_each(doubt);

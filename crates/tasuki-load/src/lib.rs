@@ -17,6 +17,7 @@ mod ranks;
 mod sample;
 mod sampler;
 mod system;
+mod unattached;
 mod usage;
 mod watcher;
 
@@ -29,6 +30,7 @@ pub use processes::{RUN_ID, local as processes};
 pub use ranks::RankLoad;
 pub use sample::{HostSample, Memory, NicSample, ProcessSample, Processors, WatchSample};
 pub use sampler::Sampler;
+pub use unattached::unattached;
 pub use usage::{Counters, NicUse};
 pub use watcher::Watcher;
 

@@ -35,14 +35,19 @@ fn process(page: Snapshot) -> ProcessSample {
     let Some((process, stat)) = process.zip(stat).filter(|(process, stat)| is_own(process, stat)) else {
         return ProcessSample { page, ..ProcessSample::default() };
     };
-    let environment: HashMap<OsString, OsString> = process.environ().unwrap_or_default();
+    let environment = process.environ().unwrap_or_default();
+    ProcessSample { page, ..of_environment(&environment, &stat) }
+}
+
+/// What the environment of a process and the kernel say of it, without a page.
+pub(crate) fn of_environment(environment: &HashMap<OsString, OsString>, stat: &Stat) -> ProcessSample {
     let variable = |name: &str| Some(environment.get(OsStr::new(name))?.to_string_lossy().into_owned());
     ProcessSample {
         job: variable(JOB_ID).map(number_of_job).or_else(|| variable(RUN_ID)),
         ranks: RANKS.iter().find_map(|name| variable(name)?.parse().ok()),
         cpu_ns: Some((stat.utime + stat.stime).saturating_mul(tick_ns())),
         memory: Some(stat.rss.saturating_mul(procfs::page_size())),
-        page,
+        page: Snapshot::default(),
     }
 }
 

@@ -25,6 +25,9 @@ pub const AGENT_COMMAND: &str = "stacks-agent";
 pub struct HostStacks {
     /// Processes, in no order.
     pub processes: Vec<ProcessStacks>,
+    /// Ranks of jobs that have not come to Tasuki, likewise.
+    #[serde(default)]
+    pub unattached: Vec<ProcessStacks>,
     /// What could not be read, and why.
     pub problems: Vec<String>,
 }
@@ -33,14 +36,21 @@ impl HostStacks {
     /// Those of the host that this process runs on. Processes that are not meant do not stand still.
     pub fn local(selection: &Selection) -> Self {
         let (samples, problems) = tasuki_load::processes();
-        let wanted: Vec<_> = samples.into_iter().filter(|sample| selection.has(sample)).collect();
+        let unattached = tasuki_load::unattached(&samples);
+        let meant = |samples: Vec<ProcessSample>| {
+            samples.into_iter().filter(|sample| selection.has(sample)).collect::<Vec<_>>()
+        };
+        let (wanted, unattached) = (meant(samples), meant(unattached));
         // A process with several endpoints has a page for each, and one debugger at a time.
+        let all = wanted.iter().chain(&unattached);
         let pids: BTreeSet<u32> =
-            wanted.iter().filter(|sample| is_known(sample)).map(|sample| sample.page.pid).collect();
+            all.filter(|sample| is_known(sample)).map(|sample| sample.page.pid).collect();
         let pids: Vec<u32> = pids.into_iter().collect();
         let threads: HashMap<u32, _> = at_once(&pids, |pid| (*pid, gdb::threads(*pid))).into_iter().collect();
-        let processes = wanted.iter().map(|sample| process(sample, threads.get(&sample.page.pid))).collect();
-        Self { processes, problems }
+        let stacks = |samples: &[ProcessSample]| {
+            samples.iter().map(|sample| process(sample, threads.get(&sample.page.pid))).collect()
+        };
+        Self { processes: stacks(&wanted), unattached: stacks(&unattached), problems }
     }
 }
 

@@ -4,19 +4,37 @@ use crate::{
     calls,
     frame::{ProcessStacks, Thread},
     group::{Group, ranks_in_words},
+    init,
     place::{self, Place, UNKNOWN},
 };
 use std::collections::{BTreeMap, BTreeSet};
 use tasuki_ring::stats_page::{Carrier, Snapshot};
 
+/// The processes of a job.
+pub(crate) struct Ranks<'a> {
+    /// Those with a page of statistics.
+    pub attached: &'a [&'a ProcessStacks],
+    /// Those that have not come to Tasuki.
+    pub unattached: &'a [&'a ProcessStacks],
+}
+
+impl Ranks<'_> {
+    /// All of them.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &ProcessStacks> {
+        self.attached.iter().chain(self.unattached).copied()
+    }
+}
+
 /// What keeps it from being certain that no rank can go on.
 pub(crate) fn doubts(
     before: &[&Snapshot],
-    stacks: &[&ProcessStacks],
+    ranks: &Ranks<'_>,
     groups: &[Group],
     after: &[&Snapshot],
 ) -> Option<String> {
-    incomplete(stacks)
+    let stacks = ranks.attached;
+    init::not_come(ranks.unattached)
+        .or_else(|| incomplete(stacks))
         .or_else(|| other_call(groups))
         .or_else(|| stacks.iter().find_map(|process| other_thread(process)))
         .or_else(|| stacks.iter().find_map(|process| called_back(process)))

@@ -59,14 +59,14 @@ pub struct Thread {
     pub frames: Vec<Frame>,
 }
 
-/// A process that uses Tasuki.
+/// A process that uses Tasuki, or a rank of a job that may come to use it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessStacks {
     /// The host's name.
     pub host: String,
     /// Process id on that host.
     pub pid: u32,
-    /// The address of its endpoint, which no other process has.
+    /// The address of its endpoint, which no other process has; empty: it has not come to Tasuki.
     pub address: String,
     /// The program's name.
     pub program: String,

@@ -1,7 +1,9 @@
 //! What all hosts of a fleet say.
 
-use crate::{AGENT_COMMAND, agent::HostStacks, frame::ProcessStacks, gdb, selection::Selection};
-use std::thread;
+use crate::{
+    AGENT_COMMAND, agent::HostStacks, frame::ProcessStacks, gdb, place::Place, selection::Selection,
+};
+use std::{collections::BTreeSet, thread};
 use tasuki_fleet::{Answer, Fleet, Task, for_each_host};
 
 /// How many times the limit of one process a host may take: it looks at several processes in turn.
@@ -12,6 +14,9 @@ const TURNS: u32 = 4;
 pub struct Stacks {
     /// By job, program, rank, host and process id.
     pub processes: Vec<ProcessStacks>,
+    /// Ranks of jobs that have not come to Tasuki, likewise: they are before or in their MPI_Init, or do not
+    /// use it.
+    pub unattached: Vec<ProcessStacks>,
     /// Hosts that did not answer and processes that could not be looked at, and why.
     pub problems: Vec<String>,
 }
@@ -32,22 +37,44 @@ impl Stacks {
                     found.problems.extend(problems);
                     let named = |process| ProcessStacks { host: host.clone(), ..process };
                     found.processes.extend(stacks.processes.into_iter().map(named));
+                    found.unattached.extend(stacks.unattached.into_iter().map(named));
                 }
                 Err(error) => found.problems.push(error.to_string()),
             }
         }
-        for process in &found.processes {
+        found.forget_scripts();
+        let mut problems = Vec::new();
+        for process in found.all() {
             let problem = process
                 .problem
                 .as_ref()
                 .map(|why| format!("{}: process {}: {why}", process.host, process.pid));
-            found.problems.extend(problem);
+            problems.extend(problem);
         }
-        found.processes.sort_by_key(|process| {
-            let rank = process.rank.unwrap_or(u32::MAX);
-            (process.job.clone(), process.program.clone(), rank, process.host.clone(), process.pid)
-        });
+        found.problems.extend(problems);
+        for list in [&mut found.processes, &mut found.unattached] {
+            list.sort_by_key(|process| {
+                let rank = process.rank.unwrap_or(u32::MAX);
+                (process.job.clone(), process.program.clone(), rank, process.host.clone(), process.pid)
+            });
+        }
         found
+    }
+
+    /// All processes, those that have come to Tasuki first.
+    pub fn all(&self) -> impl Iterator<Item = &ProcessStacks> {
+        self.processes.iter().chain(&self.unattached)
+    }
+
+    /// Forgets processes that were told the rank of a process with a page on another host, and are not in
+    /// MPI: daemons of launchers count hosts by the variables of ranks.
+    fn forget_scripts(&mut self) {
+        let ranks: BTreeSet<_> =
+            self.processes.iter().map(|process| (process.job.clone(), process.rank)).collect();
+        self.unattached.retain(|process| {
+            Place::of(&process.threads).call.is_some()
+                || !ranks.contains(&(process.job.clone(), process.rank))
+        });
     }
 }
 

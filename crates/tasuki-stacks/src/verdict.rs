@@ -8,9 +8,11 @@
 
 use crate::{
     calls,
-    doubts::doubts,
+    doubts::{Ranks, doubts},
     frame::ProcessStacks,
+    gather::Stacks,
     group::{Group, noun_and_ranks},
+    init,
     standstill::{Standstill, standstill},
     waits::Wait,
 };
@@ -64,31 +66,40 @@ pub struct Verdict {
     pub groups: Vec<Group>,
 }
 
-/// The verdicts of all jobs, from pages that were read before and after the stacks.
-pub fn verdicts<'a>(before: &'a [Snapshot], stacks: &[ProcessStacks], after: &'a [Snapshot]) -> Vec<Verdict> {
+/// The verdicts of all jobs, from pages that were read before and after the stacks. A job of which no rank
+/// has come to Tasuki is among them if one is in MPI_Init: others do not use it.
+pub fn verdicts<'a>(before: &'a [Snapshot], stacks: &Stacks, after: &'a [Snapshot]) -> Vec<Verdict> {
     let mut jobs: BTreeMap<_, Vec<&ProcessStacks>> = BTreeMap::new();
-    for process in stacks {
+    for process in &stacks.processes {
         jobs.entry(process.job.clone()).or_default().push(process);
+    }
+    for process in stacks.unattached.iter().filter(|process| init::is_in_init(process)) {
+        jobs.entry(process.job.clone()).or_default();
     }
     let (before, after) = (by_address(before), by_address(after));
     let verdict = |(job, processes): (Option<String>, Vec<&ProcessStacks>)| {
-        let groups = Group::of(processes.iter().copied());
+        let unattached: Vec<&ProcessStacks> =
+            stacks.unattached.iter().filter(|process| process.job == job).collect();
+        let groups = Group::of(processes.iter().chain(&unattached).copied());
         let pages = |of: &HashMap<&str, &'a Snapshot>| -> Option<Vec<&'a Snapshot>> {
             processes.iter().map(|process| of.get(process.address.as_str()).copied()).collect()
         };
-        let programs: BTreeSet<&str> = processes.iter().map(|process| process.program.as_str()).collect();
+        let all = processes.iter().chain(&unattached);
+        let programs: BTreeSet<&str> = all.map(|process| process.program.as_str()).collect();
         let mut found = Verdict {
             program: programs.into_iter().collect::<Vec<_>>().join(", "),
-            processes: processes.len(),
+            processes: processes.len() + unattached.len(),
             ..Verdict::new(job)
         };
         if let Some((before, after)) = pages(&before).zip(pages(&after)) {
-            (found.state, found.why) = judge(&before, &processes, &groups, &after);
+            let ranks = Ranks { attached: &processes, unattached: &unattached };
+            (found.state, found.why) = judge(&before, &ranks, &groups, &after);
             found.consider(standstill(&before, &processes, &after));
         }
         if found.state != State::GoesOn {
             let is_told = found.waits.iter().any(|wait| !wait.reasons.is_empty());
             found.advice.extend(calls::advice(&groups, is_told));
+            found.advice.extend(init::advice(&unattached));
         }
         found.groups = groups;
         found
@@ -153,12 +164,7 @@ fn by_address(pages: &[Snapshot]) -> HashMap<&str, &Snapshot> {
 }
 
 /// Of one job, whose ranks have the same place in all lists.
-fn judge(
-    before: &[&Snapshot],
-    stacks: &[&ProcessStacks],
-    groups: &[Group],
-    after: &[&Snapshot],
-) -> (State, String) {
+fn judge(before: &[&Snapshot], stacks: &Ranks<'_>, groups: &[Group], after: &[&Snapshot]) -> (State, String) {
     let counts = |page: &Snapshot| {
         let all = &page.endpoint;
         let sent = (all.messages_sent, all.messages_received, all.bytes_sent, all.bytes_received);
@@ -168,16 +174,17 @@ fn judge(
     if moved > 0 {
         return (
             State::GoesOn,
-            format!("messages of {moved} of {} ranks have moved meanwhile", stacks.len()),
+            format!("messages of {moved} of {} ranks have moved meanwhile", stacks.attached.len()),
         );
     }
     let bytes = on_the_cables(after).saturating_sub(on_the_cables(before));
     if bytes > IDLE_BYTES_MAX {
         return (State::GoesOn, format!("{bytes} bytes have gone over the cables meanwhile"));
     }
-    let unknown = stacks.iter().filter(|process| process.problem.is_some()).count();
+    let (unknown, all) =
+        (stacks.all().filter(|process| process.problem.is_some()).count(), stacks.all().count());
     if unknown > 0 {
-        let why = format!("no message moves; where {unknown} of {} ranks are is not known", stacks.len());
+        let why = format!("no message moves; where {unknown} of {all} ranks are is not known");
         return (State::Suspected, why);
     }
     let outside: Vec<&Group> = groups.iter().filter(|group| group.place.call.is_none()).collect();

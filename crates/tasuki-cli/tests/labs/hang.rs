@@ -5,7 +5,7 @@
 use crate::support::{
     Background, MARK, TestLab, eventually,
     mpis::{Mpi, build_for_debuggers, mpis, peers, run_over},
-    skip_without_root, tasuki, text,
+    ok, skip_without_root, tasuki, text,
 };
 use serde_json::Value;
 use std::{fs, path::Path, process::Stdio};
@@ -240,4 +240,38 @@ fn a_job_of_the_runtime_is_watched_and_known_by_its_number() {
     assert_eq!(asked.status.code(), Some(3), "{}", text(&asked));
     drop(job);
     lab.down();
+}
+
+/// A rank that waits in MPI_Init for its launcher has no counters yet. Here the launcher's daemon is stopped.
+#[test]
+fn a_rank_that_its_launcher_does_not_answer_is_told() {
+    let test = "a_rank_that_its_launcher_does_not_answer_is_told";
+    if skip_without_root(test) {
+        return;
+    }
+    let lab = TestLab::up("hang-launcher", &["--shape", "full:2"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let mpis = mpis(test);
+    let Some(mpi) = mpis.iter().find(|mpi| mpi.name == "openmpi-4.1") else { return };
+    let binary = build_for_debuggers(mpi, "deadlocks/receives.c", folder.path());
+    let stops = r#"if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then kill -STOP "$PPID"; fi; exec "$0" crossed"#;
+    let mut job = run_over("tasuki", &lab, mpi.name, 2, Path::new("/bin/sh"));
+    job.args(["-c", stops]).arg(&binary).stdin(Stdio::null()).stdout(Stdio::null());
+    let _job = Background(job.spawn().expect("starts"));
+    let mut found = Value::Null;
+    eventually("the rank to be told", || {
+        let asked = tasuki().args(["hang", "--json", "--lab", &lab.name]).output().expect("starts");
+        found = serde_json::from_slice(&asked.stdout).unwrap_or_else(|_| panic!("{}", text(&asked)));
+        found[0]["why"].as_str().is_some_and(|why| why.contains("waits for its launcher, in PMIx_Init"))
+    });
+    let found = &found[0];
+    let why = found["why"].as_str().expect("words");
+    assert!(why.contains("not come to Tasuki") && found["state"] == "suspected", "{found}");
+    let waits = |group: &Value| {
+        group["place"]["call"].as_str().is_some_and(|call| call.starts_with("MPI_Init"))
+            && group["ranks"].as_array().is_some_and(|ranks| ranks.contains(&1.into()))
+    };
+    assert!(found["groups"].as_array().is_some_and(|groups| groups.iter().any(waits)), "{found}");
+    let asked = ok(tasuki().args(["stacks", "--lab", &lab.name]));
+    assert!(asked.contains("not come to Tasuki") && asked.contains("MPI_Init"), "{asked}");
 }

@@ -6,6 +6,11 @@ use tasuki_ring::stats_page::{
     Carrier, EndpointRecord, Identity, Operation, OperationRecord, PeerRecord, PeerSnapshot,
 };
 
+/// The verdicts if all ranks have come to Tasuki.
+fn verdicts(before: &[Snapshot], stacks: &[ProcessStacks], after: &[Snapshot]) -> Vec<Verdict> {
+    super::verdicts(before, &Stacks { processes: stacks.to_vec(), ..Stacks::default() }, after)
+}
+
 /// Two ranks on hosts of their own, with what they have sent, received, hold unexpected and have pending;
 /// a third argument says in which function each is.
 fn job(counts: [(u64, u64, u64, u64); 2], calls: [Option<&str>; 2]) -> (Vec<Snapshot>, Vec<ProcessStacks>) {
@@ -167,4 +172,66 @@ fn what_nobody_can_send_any_more_is_told() {
     assert!(verdict.why.contains("rank 1 has called MPI_Finalize"), "{}", verdict.why);
     stacks[0].threads[0].frames[0].function = Some("MPI_Finalize".into());
     assert_eq!(verdicts(&pages, &stacks, &later(&pages))[0].state, State::Suspected, "that is the end");
+}
+
+/// Frames of a rank in MPI_Init, innermost first, of which these are the innermost ones.
+fn in_init(inner: &[&str]) -> Vec<Thread> {
+    let names = inner.iter().chain(&["ompi_mpi_init", "MPI_Init", "main"]);
+    let frames = names.map(|name| Frame { function: Some((*name).into()), ..Frame::default() });
+    vec![Thread { frames: frames.collect(), ..Thread::default() }]
+}
+
+#[test]
+fn a_rank_that_its_launcher_has_not_answered_is_told() {
+    let (pages, stacks) = job([(0, 0, 0, 0); 2], [Some("MPI_Init"), None]);
+    let waits = ProcessStacks {
+        address: String::new(),
+        pid: 812,
+        threads: in_init(&["poll", "PMIx_Init"]),
+        ..stacks[1].clone()
+    };
+    let here = |unattached: &ProcessStacks| Stacks {
+        processes: stacks[..1].to_vec(),
+        unattached: vec![unattached.clone()],
+        ..Stacks::default()
+    };
+    let verdict = |stacks: &Stacks| {
+        let found = super::verdicts(&pages[..1], stacks, &later(&pages[..1]));
+        assert_eq!((found.len(), found[0].processes), (1, 2));
+        (found[0].state, found[0].why.clone(), found[0].advice.concat())
+    };
+    let (state, why, advice) = verdict(&here(&waits));
+    assert_eq!(state, State::Suspected);
+    let said = "rank 1 has not come to Tasuki: process 812 on n1 is in MPI_Init and waits for its launcher, \
+                in PMIx_Init";
+    assert!(why.ends_with(said), "{why}");
+    assert!(advice.contains("start the program again"), "{advice}");
+    let reads = ProcessStacks { threads: stacks[1].threads.clone(), ..waits.clone() };
+    let (state, why, advice) = verdict(&here(&reads));
+    assert_eq!((state, advice.as_str()), (State::Late, ""));
+    assert!(why.ends_with("wait for rank 1, outside MPI"), "{why}");
+    // Over TCP it never comes.
+    let frame = Frame { function: Some("MPI_Recv".into()), ..Frame::default() };
+    let threads = vec![Thread { frames: vec![frame], ..Thread::default() }];
+    let (_, why, _) = verdict(&here(&ProcessStacks { threads, ..waits.clone() }));
+    assert!(why.ends_with("process 812 on n1 is in MPI_Recv, and does not use Tasuki"), "{why}");
+}
+
+#[test]
+fn a_job_of_which_no_rank_has_come_is_told_if_one_is_in_mpi_init() {
+    let (_, stacks) = job([(0, 0, 0, 0); 2], [None; 2]);
+    let of = |threads: [Vec<Thread>; 2]| {
+        let process = |(rank, threads): (usize, Vec<Thread>)| ProcessStacks {
+            address: String::new(),
+            threads,
+            ..stacks[rank].clone()
+        };
+        let unattached = threads.into_iter().enumerate().map(process).collect();
+        super::verdicts(&[], &Stacks { unattached, ..Stacks::default() }, &[])
+    };
+    let found = of([in_init(&["PMI_Barrier"]), in_init(&["PMI_Barrier"])]);
+    let why = "no message moves, and none is under way; but ranks 0-1 have not come to Tasuki: process 0 on \
+               n0 is in MPI_Init and waits for its launcher, in PMI_Barrier";
+    assert_eq!((found[0].state, found[0].why.as_str()), (State::Suspected, why));
+    assert!(of([stacks[0].threads.clone(), stacks[1].threads.clone()]).is_empty(), "it may be over TCP");
 }

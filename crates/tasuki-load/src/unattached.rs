@@ -1,0 +1,159 @@
+//! Ranks of jobs that have no statistics page: their MPI_Init has not come to Tasuki, or they do not use it.
+
+use crate::{processes::of_environment, sample::ProcessSample};
+use procfs::process::{self, MMapPath, Process};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    ffi::{OsStr, OsString},
+};
+use tasuki_ring::stats_page::Snapshot;
+
+/// Variables in which launchers tell a process its rank: Open MPI; MPICH, Intel MPI and the resident runtime
+/// by PMI-1; PMIx; Slurm.
+const RANK: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"];
+
+/// A process of a job that has been told a rank.
+struct Candidate {
+    sample: ProcessSample,
+    parent: u32,
+    /// Whether it has loaded an MPI.
+    has_mpi: bool,
+}
+
+impl Candidate {
+    fn pid(&self) -> u32 {
+        self.sample.page.pid
+    }
+
+    /// Its job and rank.
+    fn rank(&self) -> (Option<String>, Option<u32>) {
+        rank(&self.sample)
+    }
+}
+
+fn rank(sample: &ProcessSample) -> (Option<String>, Option<u32>) {
+    (sample.job.clone(), sample.page.rank)
+}
+
+/// The processes of this host that were started as ranks of a job and are not among those with a page. Of a
+/// script and what it has started, this is what may become the rank. Processes that cannot be read are
+/// passed over.
+pub fn unattached(attached: &[ProcessSample]) -> Vec<ProcessSample> {
+    let all = process::all_processes().into_iter().flatten().filter_map(Result::ok);
+    let candidates: Vec<Candidate> = all.filter_map(|process| candidate(&process)).collect();
+    chosen(candidates, attached)
+}
+
+fn candidate(process: &Process) -> Option<Candidate> {
+    let environment = process.environ().ok()?;
+    let stat = process.stat().ok()?;
+    let mut sample = of_environment(&environment, &stat);
+    sample.job.as_ref()?;
+    sample.page = Snapshot {
+        pid: u32::try_from(process.pid).ok()?,
+        program: program(process).unwrap_or(stat.comm),
+        rank: Some(rank_in(&environment)?),
+        ..Snapshot::default()
+    };
+    Some(Candidate { sample, parent: u32::try_from(stat.ppid).unwrap_or(0), has_mpi: has_mpi(process) })
+}
+
+fn rank_in(environment: &HashMap<OsString, OsString>) -> Option<u32> {
+    RANK.iter().find_map(|name| environment.get(OsStr::new(name))?.to_str()?.parse().ok())
+}
+
+fn program(process: &Process) -> Option<String> {
+    Some(process.exe().ok()?.file_name()?.to_string_lossy().into_owned())
+}
+
+/// Whether a library of an MPI is mapped (`libmpi.so.40`, `libmpich.so.12`).
+fn has_mpi(process: &Process) -> bool {
+    let is_mpi = |path: &MMapPath| match path {
+        MMapPath::Path(path) => {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libmpi"))
+        }
+        _ => false,
+    };
+    process.maps().is_ok_and(|maps| maps.iter().any(|map| is_mpi(&map.pathname)))
+}
+
+/// What has started another process of its rank is a script about the rank, and what a rank with a page has
+/// started is no rank.
+fn chosen(candidates: Vec<Candidate>, attached: &[ProcessSample]) -> Vec<ProcessSample> {
+    let pages: BTreeSet<u32> = attached.iter().map(|sample| sample.page.pid).collect();
+    let ranks: BTreeSet<_> = attached.iter().map(rank).collect();
+    let parents: BTreeMap<u32, u32> =
+        candidates.iter().map(|process| (process.pid(), process.parent)).collect();
+    // An ancestor that is no rank of a job ends the line, and so does one that is met twice.
+    let ancestors = |pid: u32| {
+        let line = std::iter::successors(parents.get(&pid).copied(), |pid| parents.get(pid).copied());
+        line.take(parents.len()).collect::<BTreeSet<u32>>()
+    };
+    let above: BTreeMap<u32, BTreeSet<u32>> =
+        candidates.iter().map(|process| (process.pid(), ancestors(process.pid()))).collect();
+    let with_mpi: BTreeSet<u32> =
+        candidates.iter().filter(|process| process.has_mpi).map(Candidate::pid).collect();
+    let is_rank = |process: &Candidate| {
+        let (pid, above_it) = (process.pid(), &above[&process.pid()]);
+        let has_below = |of: &BTreeSet<u32>| {
+            of.iter().any(|other| above.get(other).is_some_and(|all| all.contains(&pid)))
+        };
+        let is_below = |of: &BTreeSet<u32>| !of.is_disjoint(above_it);
+        if pages.contains(&pid) || is_below(&pages) || has_below(&pages) {
+            return false;
+        }
+        match process.has_mpi {
+            // What a process with an MPI forks has the MPI as well.
+            true => !is_below(&with_mpi),
+            false => {
+                let is_above = above.values().any(|all| all.contains(&pid));
+                !is_above && !is_below(&with_mpi) && !ranks.contains(&process.rank())
+            }
+        }
+    };
+    let keep: Vec<bool> = candidates.iter().map(is_rank).collect();
+    candidates.into_iter().zip(keep).filter(|(_, keep)| *keep).map(|(process, _)| process.sample).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(pid: u32, rank: u32) -> ProcessSample {
+        let page = Snapshot { pid, rank: Some(rank), ..Snapshot::default() };
+        ProcessSample { page, job: Some("heat".into()), ..ProcessSample::default() }
+    }
+
+    /// Processes as number, parent, rank and whether they have an MPI.
+    fn chosen_of(candidates: &[(u32, u32, u32, bool)], attached: &[(u32, u32)]) -> Vec<u32> {
+        let candidate = |&(pid, parent, rank, has_mpi): &(u32, u32, u32, bool)| Candidate {
+            sample: sample(pid, rank),
+            parent,
+            has_mpi,
+        };
+        let attached: Vec<ProcessSample> = attached.iter().map(|(pid, rank)| sample(*pid, *rank)).collect();
+        let found = chosen(candidates.iter().map(candidate).collect(), &attached);
+        found.iter().map(|sample| sample.page.pid).collect()
+    }
+
+    #[test]
+    fn a_rank_without_a_page_is_found_beside_one_with_a_page() {
+        assert_eq!(chosen_of(&[(10, 1, 0, true), (11, 1, 1, true)], &[(10, 0)]), [11]);
+        // A spawned process has the number of a rank that started it.
+        assert_eq!(chosen_of(&[(10, 1, 0, true), (12, 1, 0, true)], &[(10, 0)]), [12]);
+    }
+
+    #[test]
+    fn scripts_and_what_ranks_start_are_no_ranks() {
+        let script = [(10, 1, 0, false), (11, 10, 0, true), (12, 11, 0, true), (13, 12, 0, false)];
+        assert_eq!(chosen_of(&script, &[]), [11], "it has an MPI, and what it forks has it too");
+        assert_eq!(chosen_of(&script, &[(11, 0)]), [0; 0]);
+        assert_eq!(chosen_of(&[(10, 1, 0, false), (11, 10, 0, false)], &[]), [11], "no MPI yet");
+        assert_eq!(chosen_of(&[(10, 1, 0, false)], &[(20, 0)]), [0; 0], "the rank is there");
+    }
+
+    #[test]
+    fn parents_in_a_circle_are_followed_once() {
+        assert_eq!(chosen_of(&[(10, 11, 0, true), (11, 10, 0, true)], &[]), [0; 0]);
+    }
+}
