@@ -60,7 +60,7 @@ pub(crate) struct Peers {
     /// By incarnation and endpoint id, which no two endpoints share.
     by_name: HashMap<(u64, u32), Peer>,
     /// By the index of the connection.
-    by_conn: Vec<Option<Peer>>,
+    by_conn: Vec<Option<(ConnId, Peer)>>,
     /// Number of peers that have a connection.
     connected: usize,
 }
@@ -118,22 +118,24 @@ impl Peers {
         if self.by_conn.len() <= index {
             self.by_conn.resize(index + 1, None);
         }
-        self.by_conn[index] = Some(peer);
+        self.by_conn[index] = Some((conn, peer));
     }
 
     /// Forgets the connection of a peer, and gives it if there was one.
     pub fn unbind_conn(&mut self, peer: Peer) -> Option<ConnId> {
         let conn = self.get_mut(peer)?.conn.take()?;
         self.connected -= 1;
+        // Another connection may have its index by now.
         if let Some(place) = self.by_conn.get_mut(conn.index()) {
-            *place = None;
+            place.take_if(|(known, _)| *known == conn);
         }
         Some(conn)
     }
 
     /// The peer to which a connection leads.
     pub fn by_conn(&self, conn: ConnId) -> Option<Peer> {
-        self.by_conn.get(conn.index()).copied().flatten()
+        let (known, peer) = self.by_conn.get(conn.index()).copied().flatten()?;
+        (known == conn).then_some(peer)
     }
 
     /// Whether no peer is reached by packets, as far as is known: all are on this host, or nothing was

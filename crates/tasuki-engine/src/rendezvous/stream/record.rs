@@ -2,6 +2,7 @@
 //! `docs/reference/wire.md`, "Streams".
 
 use tasuki_msg::{Data, MsgSeq, Queue, Start};
+use tasuki_tuning::streams;
 
 /// Length of a head, bytes.
 pub(super) const HEAD: usize = 32;
@@ -96,7 +97,7 @@ impl Head {
             }
             (PULLED, 0) => Some(Head::Pulled(len)),
             (START, flags) => {
-                let inline = len.checked_sub(START_MORE as u64)?;
+                let inline = len.checked_sub(START_MORE as u64).filter(|len| *len <= streams::STARTS_MAX)?;
                 start_of(flags, [field(0), field(1), field(2)], inline).map(Head::Start)
             }
             _ => None,
@@ -187,5 +188,15 @@ mod tests {
                 .unwrap(),
         );
         assert_eq!(start, None, "there is no fourth queue");
+        let mut start: [u8; HEAD] =
+            [3, 0].iter().chain(&[0; 30]).copied().collect::<Vec<u8>>().try_into().unwrap();
+        for (len, is_one) in [(streams::STARTS_MAX, true), (streams::STARTS_MAX + 1, false)] {
+            start[4..8].copy_from_slice(&(len as u32 + START_MORE as u32).to_le_bytes());
+            assert_eq!(
+                Head::read(&start).is_some(),
+                is_one,
+                "{len} bytes, all of which are waited for at once"
+            );
+        }
     }
 }

@@ -129,7 +129,7 @@ impl StreamRx {
 
     /// Receives all that the kernel has of a stream that was shut down: it ends with an error.
     pub fn drain(&mut self, messages: &mut Messages, from: PeerId, stream: &Stream) {
-        while stream.has_bytes() && self.read(messages, from, stream).is_some() {}
+        while stream.has_bytes() && self.read(messages, from, stream).is_some_and(|read| read.count > 0) {}
     }
 
     /// Reads once.
