@@ -231,9 +231,9 @@ impl Engine {
                 self.rma.recv_ended(step, result, &memory, &mut self.messages, &self.peers);
                 self.messages.recycle_memory(memory);
             }
-            Duty::RecvEnded(Internal::Control, Ok(done), memory) => {
-                self.rendezvous.hear(done.source.into(), memory.own(), &mut self.messages);
-                self.messages.recycle_memory(memory);
+            Duty::RecvEnded(Internal::Control(number), Ok(done), memory) => {
+                self.messages.control_mut().arrived(done.source.into(), number, memory);
+                self.rendezvous.hear_next(done.source.into(), &mut self.messages);
             }
             Duty::SendEnded(..) | Duty::RecvEnded(..) => {}
             Duty::Parted(peer) => self.part(peer),

@@ -91,6 +91,7 @@ impl Engine {
         let pace = self.peers.get(args.peer).and_then(|record| self.net.pace(record, len));
         let op = SendOp {
             id: None,
+            generation: 0,
             memory,
             context: args.context,
             peer: args.peer,

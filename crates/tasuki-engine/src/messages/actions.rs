@@ -4,7 +4,7 @@
 use tasuki_msg::{Action, Event, Failure, PeerId, PullId, RecvDone, RecvId};
 
 use super::lent::{RecvEnd, RecvFailed};
-use super::ops::Internal;
+use super::ops::{Internal, SendOp};
 use super::{Messages, translate};
 use crate::api::{Completion, Peer, Report};
 use crate::memory::Memory;
@@ -107,7 +107,10 @@ impl Messages {
     }
 
     fn send_ended(&mut self, user: u64, result: Result<(), Failure>) {
-        let Some(send) = self.sends.try_remove(user as usize) else { return };
+        if self.send_of(user).is_none() {
+            return;
+        }
+        let send = self.sends.remove(user as u32 as usize);
         let (context, peer, tagged) = (send.context, send.peer, send.tagged);
         if let Some(key) = send.key {
             self.keys.remove(key);
@@ -216,8 +219,35 @@ impl Messages {
         internal: Internal,
         result: Result<RecvDone, (PeerId, Failure)>,
     ) {
+        if let (Internal::Control(_), Err((peer, _))) = (internal, result) {
+            // What came behind it has no meaning without it.
+            self.control.forget(peer.into());
+        }
         if let Some(recv) = self.recvs.extract(key) {
             self.duties.push_back(Duty::RecvEnded(internal, result, recv.memory));
         }
+    }
+}
+
+/// What rendezvous transports ask about sends before they act on what a peer says.
+impl Messages {
+    /// Whether a send to `peer` is under way whose contiguous memory begins at `base` and has at least `end`
+    /// bytes.
+    pub fn is_sending(&self, peer: Peer, base: u64, end: u64) -> bool {
+        let covers = |send: &SendOp| {
+            let begins = send.memory.contiguous().is_some_and(|at| at as u64 == base);
+            send.peer == peer && send.id.is_some() && begins && end <= send.memory.len()
+        };
+        self.sends.iter().any(|(_, send)| covers(send))
+    }
+
+    /// Whether a send of at least `least` bytes to `peer` is under way.
+    pub fn is_sending_long(&self, peer: Peer, least: u64) -> bool {
+        self.sends.iter().any(|(_, send)| send.peer == peer && send.memory.len() >= least)
+    }
+
+    /// Number of sends under way.
+    pub fn sends_under_way(&self) -> usize {
+        self.sends.len()
     }
 }

@@ -5,6 +5,7 @@
 use tasuki_msg::{Matching, PeerId, Queue, RecvRequest, SendRequest, Source};
 
 use super::Messages;
+use super::in_order::InOrder;
 use super::ops::{Internal, RecvOp, SendOp};
 use crate::api::Peer;
 use crate::memory::Memory;
@@ -64,7 +65,19 @@ impl Messages {
 
     /// Receives all control messages that have arrived. Each one's end is a duty. True if there was one.
     pub fn receive_control(&mut self) -> bool {
-        self.receive_internal(CONTROL_TAG, tasuki_bulk::CONTROL_MESSAGE_MAX as u64, |_| Internal::Control)
+        if !self.has_internal_messages() {
+            return false;
+        }
+        let mut order = std::mem::take(&mut self.control);
+        let max = tasuki_bulk::CONTROL_MESSAGE_MAX as u64;
+        let any = self.receive_internal(CONTROL_TAG, max, |from| Internal::Control(order.matched(from)));
+        self.control = order;
+        any
+    }
+
+    /// The control messages of all peers, in order.
+    pub fn control_mut(&mut self) -> &mut InOrder {
+        &mut self.control
     }
 
     /// Receives all messages of the internal queue with this tag into memory of their own, as operations that

@@ -6,6 +6,7 @@ use tasuki_msg::{Data, Frame, FrameError, MsgSeq, Outlook, Pacer, PeerId, Placem
 use tasuki_proto::{Outgoing, Payload};
 use tasuki_tuning::streams;
 
+use super::ops::SendOp;
 use super::pushes::{Piece, Push};
 use super::speeds::Speeds;
 use super::{Duty, Messages, PullJob};
@@ -66,9 +67,15 @@ impl Messages {
         self.recv_done(done);
     }
 
+    /// The send that the message layer knows by this number, if it is not over.
+    #[inline(always)]
+    pub fn send_of(&self, user: u64) -> Option<&SendOp> {
+        self.sends.get(user as u32 as usize).filter(|send| u64::from(send.generation) == user >> 32)
+    }
+
     /// Copies payload of a send into a frame. `user` and `offset` are those of the frame's payload.
     pub fn read_payload(&self, user: u64, offset: u64, into: &mut [u8]) {
-        if let Some(send) = self.sends.get(user as usize) {
+        if let Some(send) = self.send_of(user) {
             // SAFETY: a carrier asks only for frames that it has not released, and the message layer
             // completes a send only when all its frames have been released.
             unsafe { send.memory.read(offset, into) };
@@ -79,14 +86,15 @@ impl Messages {
     /// will hold.
     pub fn read_packet(&self, user: u64, offset: u64, into: &mut [u8]) {
         self.read_payload(user, offset, into);
-        if let Some(send) = self.sends.get(user as usize) {
+        if let Some(send) = self.send_of(user) {
             send.memory.fetch_ahead(offset, into.len());
         }
     }
 
-    /// A carrier needs the payload of one frame no longer.
+    /// A carrier needs the payload of one frame no longer. The send may be over for long: that to a peer that
+    /// has said goodbye ends before the last acknowledgement comes.
     pub fn release_payload(&mut self, user: u64) {
-        if let Some(id) = self.sends.get(user as usize).and_then(|send| send.id) {
+        if let Some(id) = self.send_of(user).and_then(|send| send.id) {
             self.layer.handle_released(id);
         }
     }

@@ -10,6 +10,7 @@ mod bounce;
 mod completions;
 mod control;
 mod deliver;
+pub(crate) mod in_order;
 mod lent;
 pub(crate) mod ops;
 pub(crate) mod pushes;
@@ -31,6 +32,7 @@ pub(crate) use actions::{Duty, PullJob};
 use bounce::BounceBuffers;
 use completions::Completions;
 pub(crate) use completions::translate;
+use in_order::InOrder;
 use lent::Lent;
 use ops::{RecvOp, SendOp};
 use pushes::Pushes;
@@ -40,6 +42,8 @@ use speeds::Speeds;
 pub(crate) struct Messages {
     layer: tasuki_msg::Endpoint<Pacer>,
     sends: Slab<SendOp>,
+    /// Of the last send that was posted.
+    generation: u32,
     recvs: Table<RecvOp>,
     bounce: BounceBuffers,
     /// Receives whose memory another process may be writing to.
@@ -49,6 +53,7 @@ pub(crate) struct Messages {
     /// Bytes of sends that were copied and have not been sent completely.
     copied: u64,
     completions: Completions,
+    control: InOrder,
     /// Pieces of messages that go by stream.
     pushes: Pushes,
     /// How fast messages have left in packets.
@@ -63,12 +68,14 @@ impl Messages {
         Messages {
             layer: tasuki_msg::Endpoint::new(config, pacer),
             sends: Slab::new(),
+            generation: 0,
             recvs: Table::new(),
             bounce: BounceBuffers::default(),
             lent: Lent::default(),
             keys: KeyTable::default(),
             copied: 0,
             completions: Completions::default(),
+            control: InOrder::default(),
             pushes: Pushes::default(),
             speeds: Speeds::default(),
             clock,
@@ -147,10 +154,14 @@ impl Messages {
 
 /// Posting.
 impl Messages {
-    /// Hands a send to the message layer. Gives its index, which is also the `user` of the message layer.
-    pub fn post_send(&mut self, op: SendOp, request: SendRequest) -> Result<usize, UnknownPeer> {
+    /// Hands a send to the message layer. Gives its index, which with its generation is the `user` of the
+    /// message layer: carriers may give back payload of a send that is over, when another has its place.
+    pub fn post_send(&mut self, mut op: SendOp, request: SendRequest) -> Result<usize, UnknownPeer> {
+        self.generation = self.generation.wrapping_add(1);
+        op.generation = self.generation;
         let (index, key) = (self.sends.insert(op), request.remote_key.map(RendezvousKey::decode));
-        match self.layer.post_send(SendRequest { user: index as u64, ..request }) {
+        let user = u64::from(self.generation) << 32 | index as u64;
+        match self.layer.post_send(SendRequest { user, ..request }) {
             Ok(id) => {
                 self.sends[index].id = Some(id);
                 if let Some(key) = key {
@@ -248,26 +259,6 @@ impl Messages {
         self.sends.get(index)
     }
 
-    /// Whether a send to `peer` is under way whose contiguous memory begins at `base` and has at least `end`
-    /// bytes.
-    pub fn is_sending(&self, peer: Peer, base: u64, end: u64) -> bool {
-        let covers = |send: &SendOp| {
-            let begins = send.memory.contiguous().is_some_and(|at| at as u64 == base);
-            send.peer == peer && send.id.is_some() && begins && end <= send.memory.len()
-        };
-        self.sends.iter().any(|(_, send)| covers(send))
-    }
-
-    /// Whether a send of at least `least` bytes to `peer` is under way.
-    pub fn is_sending_long(&self, peer: Peer, least: u64) -> bool {
-        self.sends.iter().any(|(_, send)| send.peer == peer && send.memory.len() >= least)
-    }
-
-    /// Number of sends under way.
-    pub fn sends_under_way(&self) -> usize {
-        self.sends.len()
-    }
-
     /// Memory, context and queue of a receive that the fast path can end: the program's, of one piece, with a
     /// completion.
     #[inline(always)]
@@ -298,3 +289,6 @@ impl Messages {
         Some(&recv.memory)
     }
 }
+
+#[cfg(test)]
+mod tests;

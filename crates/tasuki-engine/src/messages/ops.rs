@@ -13,8 +13,9 @@ use crate::rendezvous::keys::RendezvousKey;
 pub(crate) enum Internal {
     /// A step of a one-sided transfer, by its number in [`crate::rma::Rma`].
     Rma(usize),
-    /// A control message about length-coded bulk or streams.
-    Control,
+    /// A control message about length-coded bulk or streams, by its number in
+    /// [`crate::messages::in_order::InOrder`].
+    Control(u64),
     /// No part needs to know the end.
     Unattended,
 }
@@ -23,6 +24,8 @@ pub(crate) enum Internal {
 pub(crate) struct SendOp {
     /// Known once the message layer has taken the send.
     pub id: Option<SendId>,
+    /// Tells it from other sends that have had its place.
+    pub generation: u32,
     pub memory: Memory,
     /// The program's name of the operation.
     pub context: u64,
@@ -43,6 +46,7 @@ impl SendOp {
     pub fn internal(peer: Peer, memory: Memory, internal: Internal) -> SendOp {
         SendOp {
             id: None,
+            generation: 0,
             memory,
             context: 0,
             peer,

@@ -109,8 +109,15 @@ impl Rendezvous {
         }
     }
 
-    /// A control message has arrived.
-    pub fn hear(&mut self, source: Peer, bytes: &[u8], messages: &mut Messages) {
+    /// Hears the control messages of a peer that may be heard now.
+    pub fn hear_next(&mut self, source: Peer, messages: &mut Messages) {
+        while let Some(memory) = messages.control_mut().take(source) {
+            self.hear(source, memory.own(), messages);
+            messages.recycle_memory(memory);
+        }
+    }
+
+    fn hear(&mut self, source: Peer, bytes: &[u8], messages: &mut Messages) {
         let understood = match stream::is_stream(bytes) {
             true => stream::hear(self.streams.as_deref_mut(), source, bytes),
             // A peer that sends no length-coded bulk and fetches none is told nothing of it.

@@ -26,7 +26,11 @@ fn over(node: &Node, count: usize) -> bool {
 
 /// Two endpoints, of which messages of `len` bytes in both directions go by stream.
 fn joined(len: usize) -> Vec<Node> {
-    let mut all = nodes(2, Lane::Streams);
+    join(nodes(2, Lane::Streams), len)
+}
+
+/// Exchanges messages of `len` bytes until they go by stream.
+fn join(mut all: Vec<Node>, len: usize) -> Vec<Node> {
     let bytes = pattern(len, 0);
     let mut rounds = 0;
     while all.iter().any(|node| counters(node).received_bytes == 0) {
@@ -265,4 +269,32 @@ fn messages_that_began_in_a_dead_stream_come_in_frames() {
         run(&mut all, |all| count(all) == 2 * expected.len());
         assert!(expected.iter().all(|(at, recv, bytes)| all[*at].bytes(*recv) == *bytes), "{senders:?}");
     }
+}
+
+/// What is asked for first comes first, although the question goes without credit and the one behind it has
+/// some: its bytes come only when the peer has granted them.
+#[test]
+fn bytes_are_asked_for_in_one_order_whatever_credit_there_is() {
+    let small = Options { peer_bytes: 20_000, ..options(Lane::Streams) };
+    let endpoints = [(); 2].map(|()| Endpoint::open(&small).unwrap());
+    let mut all = join(Node::acquainted(endpoints.into()), 400_000);
+    let messages = [pattern(1_000_000, 1), pattern(1_000_000, 2)];
+    all[0].send(1, Some(1), &messages[0]);
+    all[0].send(1, Some(2), &messages[1]);
+    // These use up all credit for what the receiver asks, the short ones what the others leave.
+    let flood = [[1_000; 60], [30; 60]].concat();
+    flood.iter().for_each(|len| _ = all[1].send(0, Some(9), &vec![9; *len]));
+    let begin = Instant::now();
+    run(&mut all, |_| begin.elapsed() > Duration::from_millis(50));
+    let first = all[1].recv(Some(0), Some(1), 0, 1_000_000);
+    all[1].turn();
+    // To receive what has come gives credit back at once.
+    flood.iter().for_each(|len| _ = all[0].recv(Some(1), Some(9), 0, *len));
+    all[1].turn();
+    let second = all[1].recv(Some(0), Some(2), 0, 1_000_000);
+    run(&mut all, |all| {
+        let got = all[0].done.iter().filter(|done| matches!(done, Completion::Recv { .. })).count();
+        got == flood.len() && over(&all[1], 2)
+    });
+    assert!(all[1].bytes(first) == messages[0] && all[1].bytes(second) == messages[1]);
 }

@@ -281,7 +281,7 @@ impl Record {
         }
         let done = self.sent.saturating_sub(self.head_len());
         let (memory, offset) = match self.what {
-            What::Push(push) => (&messages.send(push.user as usize)?.memory, push.place().0),
+            What::Push(push) => (&messages.send_of(push.user)?.memory, push.place().0),
             What::Asked(number, offset) => (&messages.exposed(number, peer)?.memory, offset),
         };
         offset.checked_add(self.len).filter(|end| *end <= memory.len())?;
