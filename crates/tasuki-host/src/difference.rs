@@ -66,13 +66,19 @@ pub fn keep_edits(changes: &mut Vec<Change>, made: &[Change]) -> Vec<String> {
     let mut notes = Vec::new();
     changes.retain_mut(|change| {
         let Some(before) = made.iter().find(|known| known.key == change.key) else { return true };
-        let is_edited = change.from != before.to && change.to == before.from;
+        if change.to != before.from {
+            return true;
+        }
         match (&change.key, &change.from) {
-            (key @ Key::Route { .. }, Value::OtherRoute { .. }) if is_edited => {
+            (key @ Key::Route { .. }, Value::OtherRoute { .. }) if change.from != before.to => {
                 notes.push(format!("{key}: somebody else has set it since; left alone"));
                 false
             }
-            (Key::File { path }, Value::Text(text)) if is_edited && path == Path::new(HOSTS_FILE) => {
+            // A later `apply` takes lines of others over into what it writes, so that a file which is as it
+            // was written last may have such lines all the same.
+            (Key::File { path }, Value::Text(text))
+                if path == Path::new(HOSTS_FILE) && has_other_lines(text, &before.from) =>
+            {
                 notes.push(format!("{HOSTS_FILE} was edited since; only the cluster's names are taken out"));
                 change.to = Value::Text(without_names(text));
                 change.from != change.to
@@ -81,6 +87,18 @@ pub fn keep_edits(changes: &mut Vec<Change>, made: &[Change]) -> Vec<String> {
         }
     });
     notes
+}
+
+/// Whether a file of names differs from what it was before by more than the cluster's names.
+fn has_other_lines(text: &str, before: &Value) -> bool {
+    let before = match before {
+        Value::Text(before) => without_names(before),
+        _ => String::new(),
+    };
+    let now = without_names(text);
+    // The names begin a line of their own, for which the last line before them was ended.
+    let is_ended = !before.is_empty() && now.strip_suffix('\n') == Some(&before);
+    now != before && !is_ended
 }
 
 #[cfg(test)]
@@ -180,5 +198,41 @@ mod tests {
         let mut changes = reverse(&made, &Actual::from([(hosts.clone(), edited.clone())]));
         assert_eq!(keep_edits(&mut changes, &made).len(), 1);
         assert_eq!(changes, [change(&hosts, &edited, &text("a\nb\n"))]);
+    }
+
+    /// What `undo` makes of a file of names that the last `apply` has left as `last`, with the number of
+    /// notes; `before` is what the first one found.
+    fn undone(before: &Value, last: &str) -> (Option<Value>, usize) {
+        let hosts = Key::File { path: HOSTS_FILE.into() };
+        let made = [change(&hosts, before, &text(last))];
+        let mut changes = reverse(&made, &Actual::from([(hosts, text(last))]));
+        let notes = keep_edits(&mut changes, &made).len();
+        (changes.pop().map(|change| change.to), notes)
+    }
+
+    #[test]
+    fn lines_that_a_second_apply_found_in_the_file_of_names_stay() {
+        let names = [("10.77.0.1".parse().unwrap(), "n1".to_owned())];
+        let with = |text: &str| crate::names::with_names(text, &names);
+        for start in ["127.0.0.1 localhost\n", "127.0.0.1 localhost", ""] {
+            let edited = with(start) + "192.0.2.1 printer\n";
+            let (left, notes) = undone(&text(start), &with(&edited));
+            let ended = if start.is_empty() { "" } else { "127.0.0.1 localhost\n" };
+            assert_eq!((left, notes), (Some(text(&format!("{ended}192.0.2.1 printer\n"))), 1), "{start:?}");
+        }
+        // A file that Tasuki has made goes, unless somebody has written into it since.
+        assert_eq!(undone(&Value::Absent, &with("")), (Some(Value::Absent), 0));
+        let edited = with("") + "192.0.2.1 printer\n";
+        assert_eq!(undone(&Value::Absent, &with(&edited)), (Some(text("192.0.2.1 printer\n")), 1));
+        // Otherwise the file becomes what it was, to the last byte.
+        for start in ["127.0.0.1 localhost\n", "127.0.0.1 localhost", "", "\n"] {
+            assert_eq!(undone(&text(start), &with(start)), (Some(text(start)), 0), "{start:?}");
+            assert_eq!(undone(&text(start), &with(&with(start))), (Some(text(start)), 0), "{start:?}");
+        }
+        // A block of names that was there before the first `apply` comes back with the rest.
+        let old = crate::names::with_names("a\n", &[("10.77.0.9".parse().unwrap(), "n9".to_owned())]);
+        assert_eq!(undone(&text(&old), &with(&old)), (Some(text(&old)), 0));
+        // Lines that the owner has taken away do not come back.
+        assert_eq!(undone(&text("a\nb\n"), &with("b\n")), (Some(text("b\n")), 1));
     }
 }

@@ -154,6 +154,16 @@ fn what_the_owner_changed_since_is_respected() {
     let names = lab.run("n1", &["cat", "/etc/hosts"]);
     assert!(names.contains("printer") && !names.contains("n2"), "{names}");
     assert!(lab.run("n1", &["ip", "route"]).contains("10.77.0.2 dev eth1 proto static"));
+
+    // A second `apply` finds a line of the owner's in the file of names, and writes it again with the rest.
+    lab.sh("n1", "ip route del 10.77.0.2");
+    ok(tasuki().args(["apply", "--lab", &lab.name]));
+    lab.sh("n1", "echo '192.0.2.3 scanner' >> /etc/hosts");
+    ok(tasuki().args(["apply", "--lab", &lab.name]));
+    ok(tasuki().args(["undo", "--lab", &lab.name]));
+    let names = lab.run("n1", &["cat", "/etc/hosts"]);
+    let is_kept = names.contains("printer") && names.contains("scanner");
+    assert!(is_kept && !names.contains("n2"), "{names}");
 }
 
 #[test]
