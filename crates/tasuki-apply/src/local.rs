@@ -76,6 +76,11 @@ impl<'a> Applying<'a> {
         self.want_files()?;
         ignore_hangup()?;
         if self.mode == Mode::Change {
+            // Daemons do not end for an `apply` that is refused.
+            if let Some(mut refused) = self.setup.refused_apply(&self.wanted)? {
+                merge(&mut refused, delay_report);
+                return Ok(refused);
+            }
             self.make_way()?;
         }
         let mut stop_after = crash_point::in_apply();
@@ -180,6 +185,10 @@ fn try_undo(name: &str, options: &HostOptions, mode: Mode) -> Result<Report, App
     let folder = state_folder(state_dir);
     let mut setup = Setup::open(name, &folder, mode, options.force)?;
     if mode == Mode::Change {
+        // Nothing is ended or removed for an `undo` that is refused.
+        if let Some(refused) = setup.refused_undo()? {
+            return Ok(refused);
+        }
         // Keys and jobs go with the cluster that they were made for.
         tasuki_runtime::remove_local(&folder.join(RUNTIME_FOLDER))?;
         watcher::end()?;

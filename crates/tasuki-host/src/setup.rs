@@ -3,6 +3,7 @@
 mod carrier;
 mod check;
 mod hold;
+mod rehearse;
 mod tune;
 
 pub use tune::Wish;
@@ -82,16 +83,7 @@ impl Setup {
     /// Brings the host into the wanted state, or reports what that would take. The record is on the disk
     /// before the first change.
     pub fn apply(&mut self, wanted: &Wanted, steps: Steps) -> Result<Report, HostError> {
-        let loaded = self.journal.load()?;
-        let fresh = || Record::new(&self.host, &wanted.cluster);
-        let mut record = loaded.map_or_else(fresh, |(record, _)| record);
-        (record.host, record.cluster) = (self.host.clone(), wanted.cluster.clone());
-        let mut report = Report { host: self.host.clone(), ..Report::default() };
-        report.problems = check::interfaces(&self.host, &self.kernel, wanted);
-        if report.problems.is_empty() {
-            self.plan(wanted, &record, &mut report)?;
-            self.check(&mut report)?;
-        }
+        let (mut record, mut report) = self.foresee_apply(wanted)?;
         if self.mode != Mode::Change || !report.problems.is_empty() {
             self.tidy_up()?;
             return Ok(report);
@@ -219,20 +211,12 @@ impl Setup {
     /// Restores the host as it was before the first `apply`, or reports what that would take. What cannot be
     /// restored is reported and stays in the record.
     pub fn undo(&mut self, steps: Steps) -> Result<Report, HostError> {
-        let mut report = Report { host: self.host.clone(), ..Report::default() };
         let Some((mut record, restarted)) = self.journal.load()? else {
             self.tidy_up()?;
-            report.notes.push("nothing was applied, so there is nothing to undo".into());
-            report.done = true;
-            return Ok(report);
+            let notes = vec!["nothing was applied, so there is nothing to undo".into()];
+            return Ok(Report { host: self.host.clone(), notes, done: true, ..Report::default() });
         };
-        if restarted {
-            report
-                .notes
-                .push("the host was restarted since: addresses, routes and settings went with that".into());
-        }
-        report.changes = self.changes_back(&record, &mut report.notes)?;
-        self.check(&mut report)?;
+        let mut report = self.foresee_undo(&record, restarted)?;
         if self.mode != Mode::Change || !report.problems.is_empty() {
             return Ok(report);
         }

@@ -90,7 +90,23 @@ fn the_login_and_rights_are_guarded() {
     let mut elsewhere = vec!["env", "SSH_CONNECTION=192.0.2.9 50000 198.51.100.1 22"];
     elsewhere.extend(ON_N1);
     ok(&mut lab.exec("n1", &elsewhere));
+    // What is refused ends no daemon and removes no keys.
+    let runtime = "/run/tasuki-state/runtime";
+    lab.sh("n1", &format!("mkdir {runtime} && touch {runtime}/key"));
+    let watch = || {
+        let said = lab.run("n1", &[ON_N1[0], "watch", "--status", "--json"]);
+        let notes: serde_json::Value = serde_json::from_str(&said).expect("JSON");
+        notes[0]["pid"].as_u64().expect("a watch runs")
+    };
+    let pid = watch();
     refused(&mut lab.exec("n1", &["env", ssh, ON_N1[0], "undo"]), &argv);
+    lab.sh("n1", &format!("test -e {runtime}/key"));
+    assert_eq!(watch(), pid, "after a refused undo");
+    lab.sh("n1", &format!("sed '/^mtu/d; s/^\\[defaults\\]/&\\nmtu = 1400/' {} > /run/other.toml", ON_N1[2]));
+    let other = ["env", ssh, ON_N1[0], "apply", "/run/other.toml", "--host", "n1"];
+    refused(&mut lab.exec("n1", &other), &argv);
+    assert_eq!(watch(), pid, "after a refused apply");
+    lab.sh("n1", "rm /run/other.toml");
     ok(&mut lab.exec("n1", &["env", ssh, ON_N1[0], "undo", "--force"]));
     same("after undo", &before, &whole(&lab, "n1"));
 }
