@@ -43,7 +43,7 @@ pub use login::login_interfaces;
 pub use names::HOSTS_FILE;
 pub use offload::set_offloads;
 pub use persist::{Persistence, RUNTIME_UNIT, TUNE_UNIT, UNIT, UNIT_FOLDER, WATCH_UNIT};
-pub use reroute::{LinkLook, Rerouting};
+pub use reroute::{LinkLook, Rerouted, Rerouting};
 pub use rings::RingLength;
 pub use setup::{Mode, Report, Setup, Wish};
 pub use state::{

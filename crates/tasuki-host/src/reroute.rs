@@ -17,6 +17,15 @@ pub struct LinkLook {
     pub received: u64,
 }
 
+/// What became of routes that were to be set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rerouted {
+    /// Number of routes that were changed.
+    pub changed: usize,
+    /// Number of routes that were left as they are, because a NIC of theirs is down or gone.
+    pub waiting: usize,
+}
+
 /// Routes and forwarding of the host whose network namespace the calling thread is in.
 pub struct Rerouting {
     kernel: Kernel,
@@ -42,18 +51,41 @@ impl Rerouting {
     }
 
     /// Sets routes. Those that are right already are not touched, nor are routes that another program has set
-    /// since. Returns the number of routes that were changed.
-    pub fn set_routes(&mut self, routes: &[RoutePlan]) -> Result<usize, HostError> {
+    /// since, nor those by a NIC that is down or gone, which the kernel takes only once it is up.
+    ///
+    /// # Errors
+    /// If the host cannot be read, or the kernel refuses a route: the first such error, after all others are
+    /// set.
+    pub fn set_routes(&mut self, routes: &[RoutePlan]) -> Result<Rerouted, HostError> {
         self.kernel.refresh()?;
-        let mut changed = 0;
+        let (mut done, mut refused) = (Rerouted::default(), Ok(()));
         for (key, value) in routes.iter().map(of_route) {
+            if !self.are_up(&value) {
+                done.waiting += 1;
+                continue;
+            }
             let is = self.kernel.read(&key)?;
-            if is != value && !matches!(is, Value::OtherRoute { .. }) {
-                self.kernel.write(&key, &value)?;
-                changed += 1;
+            if is == value || matches!(is, Value::OtherRoute { .. }) {
+                continue;
+            }
+            let Err(error) = self.kernel.write(&key, &value) else {
+                done.changed += 1;
+                continue;
+            };
+            // A NIC may have gone down since it was looked at.
+            self.kernel.refresh_links()?;
+            match self.are_up(&value) {
+                true => refused = refused.and(Err(error)),
+                false => done.waiting += 1,
             }
         }
-        Ok(changed)
+        refused.map(|()| done)
+    }
+
+    /// Whether all NICs of a route are there and up.
+    fn are_up(&self, route: &Value) -> bool {
+        let Value::Route(route) = route else { return true };
+        route.hops.iter().all(|hop| self.kernel.link(&hop.interface).is_ok_and(|link| link.up))
     }
 
     /// Whether a NIC forwards packets.
@@ -61,9 +93,14 @@ impl Rerouting {
         Ok(self.kernel.read(&forwarding(interface))? == Value::Text("1".into()))
     }
 
-    /// Has a NIC forward packets, or stop doing so.
+    /// Has a NIC forward packets, or stop doing so. A NIC that is gone is left out.
+    ///
+    /// # Errors
+    /// If the kernel refuses it, or the NICs cannot be listed.
     pub fn set_forwarding(&mut self, interface: &str, on: bool) -> Result<(), HostError> {
         let value = Value::Text(if on { "1" } else { "0" }.into());
-        self.kernel.write(&forwarding(interface), &value)
+        let Err(error) = self.kernel.write(&forwarding(interface), &value) else { return Ok(()) };
+        self.kernel.refresh_links()?;
+        if self.kernel.link(interface).is_ok() { Err(error) } else { Ok(()) }
     }
 }

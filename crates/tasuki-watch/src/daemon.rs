@@ -1,11 +1,14 @@
 //! The loop of the daemon: it receives frames, sends hellos and sets routes.
 
+mod routes;
+
 use crate::{Instance, Note, TICK, View, WatchError, stripes::Stripes};
 use nix::{
     errno::Errno,
     poll::{PollFd, PollFlags, PollTimeout, poll},
 };
 use std::{
+    io::Error,
     os::fd::AsFd,
     sync::{
         Arc,
@@ -23,7 +26,7 @@ use tasuki_wire::{CABLE_ETHERTYPE, CABLE_HEAD_LEN, CableKind, CableNic, CablePro
 
 /// Length of an Ethernet header, bytes.
 const ETHERNET: usize = 14;
-/// How often routes are set again while a rail is dead.
+/// How often routes are set again while a rail is dead, or routes may be missing.
 const REVIEW: Duration = Duration::from_secs(1);
 /// Slots of a NIC's ring: enough for the hellos of all hosts of a switch within one tick.
 const SLOTS: u32 = 128;
@@ -53,8 +56,8 @@ impl Nics {
         self.open.iter().map(|(_, name, _)| name.clone()).collect()
     }
 
-    /// Waits for a frame, for no longer than `limit`.
-    fn wait(&self, limit: Duration) -> Result<(), WatchError> {
+    /// Waits for a frame, for no longer than `limit`. Returns whether a NIC has gone down.
+    fn wait(&self, limit: Duration) -> Result<bool, WatchError> {
         let mut waiting: Vec<_> = self
             .open
             .iter()
@@ -72,9 +75,9 @@ impl Nics {
                     .any(|fd| fd.revents().is_some_and(|events| events.contains(PollFlags::POLLERR))) =>
             {
                 std::thread::sleep(Duration::from_millis(5));
-                Ok(())
+                Ok(true)
             }
-            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Ok(_) | Err(Errno::EINTR) => Ok(false),
             Err(errno) => Err(WatchError::System { doing: "wait for frames", source: errno.into() }),
         }
     }
@@ -94,6 +97,13 @@ struct Daemon {
     /// Of each open NIC: whether it forwarded when the watch began.
     forwarded: Vec<bool>,
     relays: bool,
+    /// Whether some NICs do not forward as `relays` says, because that failed.
+    is_half: bool,
+    /// Whether routes may be missing although no rail is dead: the kernel removes those of a NIC that goes
+    /// down, and takes none for it until it is up.
+    unsure: bool,
+    /// What failed when routes were set last.
+    failure: Option<String>,
     stripes: Option<Stripes>,
 }
 
@@ -147,6 +157,9 @@ impl Daemon {
             number: 0,
             forwarded,
             relays,
+            is_half: false,
+            unsure: false,
+            failure: None,
             stripes,
         })
     }
@@ -156,7 +169,7 @@ impl Daemon {
         let mut reviewed = self.began.elapsed();
         while !stop.load(Ordering::Relaxed) {
             let now = self.began.elapsed();
-            self.nics.wait(next.saturating_sub(now))?;
+            self.unsure |= self.nics.wait(next.saturating_sub(now))?;
             let mut changed = self.drain();
             let now = self.began.elapsed();
             let is_time = now >= next;
@@ -168,8 +181,8 @@ impl Daemon {
             if let Some(stripes) = self.stripes.as_mut().filter(|_| is_time || changed) {
                 stripes.tell(&self.view.dead());
             }
-            let review = now.saturating_sub(reviewed) > REVIEW && !self.note.dead.is_empty();
-            if changed || review {
+            let is_doubtful = self.unsure || !self.note.dead.is_empty();
+            if changed || (is_doubtful && now.saturating_sub(reviewed) > REVIEW) {
                 reviewed = now;
                 self.reroute()?;
             }
@@ -237,87 +250,10 @@ impl Daemon {
             frame.extend(interface.mac);
             frame.extend(CABLE_ETHERTYPE.to_be_bytes());
             frame.extend(&probe);
-            // A NIC that cannot send is noticed by its carrier and by the silence of the other end.
-            let _ = socket.send(&frame);
+            // A NIC that cannot send is noticed by its carrier and by the silence of the other end. After it
+            // was down for a moment, which neither shows, its next frame fails.
+            let is_down = |error: Error| error.raw_os_error() == Some(Errno::ENETDOWN as i32);
+            self.unsure |= socket.send(&frame).is_err_and(is_down);
         }
-    }
-
-    /// Sets the routes that follow from the dead rails.
-    fn reroute(&mut self) -> Result<(), WatchError> {
-        let around = self.view.around()?;
-        let number = self.host.0;
-        let planned = self.view.plan().hosts[number].relays();
-        // A relay begins to forward before other hosts need it, and goes on a little longer than they do.
-        if around.relays[number] {
-            self.relay(true)?;
-        }
-        let changed = self.rerouting.set_routes(&around.routes[number])?;
-        if !around.relays[number] && !planned {
-            self.relay(false)?;
-        }
-        self.tell(&around.routes[number], changed)
-    }
-
-    fn relay(&mut self, on: bool) -> Result<(), WatchError> {
-        if self.relays == on {
-            return Ok(());
-        }
-        for ((_, name, _), forwarded) in self.nics.open.iter().zip(&self.forwarded) {
-            self.rerouting.set_forwarding(name, on || *forwarded)?;
-        }
-        self.relays = on;
-        Ok(())
-    }
-
-    fn tell(&mut self, routes: &[tasuki_cluster::RoutePlan], changed: usize) -> Result<(), WatchError> {
-        let cluster = self.view.cluster();
-        let plan = self.view.plan();
-        let name =
-            |[a, b]: [tasuki_cluster::NicId; 2]| format!("{} - {}", cluster.nic_name(a), cluster.nic_name(b));
-        let planned = &plan.hosts[self.host.0].routes;
-        let other = routes.iter().filter(|route| !planned.contains(route));
-        let owner = |via| {
-            let owner =
-                plan.hosts.iter().find(|host| host.links.iter().any(|link| Some(link.address) == via));
-            owner.map(|host| host.host.clone())
-        };
-        let detours = other.map(|route| {
-            let mut first: Vec<_> = route.next_hops.iter().filter_map(|hop| owner(hop.via)).collect();
-            first.dedup();
-            (cluster.host_of(route.to).name.clone(), first)
-        });
-        let note = Note {
-            dead: self.view.dead().into_iter().map(name).collect(),
-            detours: detours.collect(),
-            relays: self.relays && !plan.hosts[self.host.0].relays(),
-            changes: self.note.changes + changed as u64,
-            ..self.note.clone()
-        };
-        if note != self.note {
-            self.instance.say(&note)?;
-            eprintln!("{}: dead: [{}], led around: {}", note.host, note.dead.join(", "), note.detours.len());
-            self.note = note;
-        }
-        Ok(())
-    }
-
-    /// Announces the end to the other hosts, and sets all routes as planned.
-    fn end(mut self) -> Result<(), WatchError> {
-        self.number = self.number.wrapping_add(1);
-        self.greet(true);
-        if let Some(stripes) = &mut self.stripes {
-            stripes.leave();
-        }
-        let number = self.host.0;
-        let identity: Vec<_> = self.view.plan().hosts[number].routes.clone();
-        let identity: Vec<_> = identity
-            .into_iter()
-            .filter(|route| route.next_hops.iter().all(|hop| hop.via.is_some()))
-            .collect();
-        self.rerouting.set_routes(&identity)?;
-        if !self.view.plan().hosts[number].relays() {
-            self.relay(false)?;
-        }
-        Ok(())
     }
 }

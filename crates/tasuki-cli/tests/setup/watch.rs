@@ -224,3 +224,30 @@ fn undo_leaves_nothing_of_it() {
     on_lab("undo", &lab, &[]);
     is_as_before("without");
 }
+
+/// The kernel takes the routes of a NIC that goes down away, and no new ones before it is up.
+#[test]
+fn a_nic_that_was_down_has_its_routes_again() {
+    if skip_without_root("a_nic_that_was_down_has_its_routes_again") {
+        return;
+    }
+    let lab = TestLab::up("nic", &["--shape", "full:2", "--bare"]);
+    on_lab("apply", &lab, &[]);
+    let routes = || lab.run("n1", &["ip", "route", "show", "proto", "116"]);
+    let planned = routes();
+    assert!(planned.contains("10.77.0.2 via 10.78."), "{planned}");
+    let before = notes(&lab);
+    lab.run("n1", &["python3", PING, "10.77.0.2"]);
+    // The watch has nothing to lead n1 around by, and the plan's routes are refused.
+    lab.sh("n1", "ip link set eth1 down");
+    let is_noticed = || notes(&lab)[0]["dead"].as_array().is_some_and(|dead| !dead.is_empty());
+    eventually("n1 knows that its NIC is down", is_noticed);
+    lab.sh("n1", "ip link set eth1 up");
+    eventually("all is as planned", || is_as_planned(&lab) && routes() == planned);
+    lab.run("n1", &["python3", PING, "10.77.0.2"]);
+    // This is too short for anything to be noticed but that the routes are gone.
+    lab.sh("n1", "ip link set eth1 down && ip link set eth1 up");
+    eventually("the routes are there", || routes() == planned);
+    let pids = |notes: &[serde_json::Value]| notes.iter().map(|note| note["pid"].clone()).collect::<Vec<_>>();
+    assert_eq!(pids(&notes(&lab)), pids(&before), "the watches are those of before");
+}
