@@ -40,7 +40,7 @@ fn to_wire(nic: NicId) -> CableNic {
 
 impl View {
     /// The view of a host that has received nothing yet. `stamp` is the time of day, ms: it makes what this
-    /// watch says newer than what an earlier one on this host has said.
+    /// watch says newer than what an earlier one on this host has said, unless the clock went back since.
     pub fn new(cluster: Cluster, host: HostId, stamp: u64) -> Result<Self, PlanError> {
         let plan = AddressPlan::new(&cluster)?;
         let mut rails = BTreeMap::new();
@@ -118,10 +118,11 @@ impl View {
     /// changed.
     fn learn(&mut self, now: Duration, state: &CableState) -> bool {
         let hosts = self.cluster.hosts.len();
-        if state.host == to_wire(NicId { host: self.host, index: 0 }).host
-            || usize::from(state.host) > hosts
-            || state.host == 0
-        {
+        if usize::from(state.host) > hosts || state.host == 0 {
+            return false;
+        }
+        if state.host == to_wire(NicId { host: self.host, index: 0 }).host {
+            self.outdo(state);
             return false;
         }
         match self.states.get_mut(&state.host) {
@@ -136,6 +137,16 @@ impl View {
                 self.states.insert(state.host, (state.clone(), Some(now)));
                 !state.dead.is_empty()
             }
+        }
+    }
+
+    /// Makes what this host says newer than what others hold for its word. That is of an earlier watch on
+    /// this host if the clock went back in between.
+    fn outdo(&mut self, held: &CableState) {
+        if let Some((own, _)) = self.states.get_mut(&held.host)
+            && (held.stamp > own.stamp || (held.stamp == own.stamp && held.dead != own.dead))
+        {
+            own.stamp = held.stamp.saturating_add(1);
         }
     }
 
@@ -183,7 +194,7 @@ impl View {
             && own.dead != dead
         {
             own.dead = dead;
-            own.stamp += 1;
+            own.stamp = own.stamp.saturating_add(1);
         }
     }
 
@@ -195,7 +206,9 @@ impl View {
         if leaving {
             states.retain(|state| state.host == self.host.0 as u16 + 1);
             // This stamp makes other hosts forget what this watch said before.
-            states.iter_mut().for_each(|own| (own.stamp, own.dead) = (own.stamp + 1, Vec::new()));
+            states
+                .iter_mut()
+                .for_each(|own| (own.stamp, own.dead) = (own.stamp.saturating_add(1), Vec::new()));
         }
         CableHello { leaving, heard, states }
     }

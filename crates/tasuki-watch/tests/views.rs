@@ -242,3 +242,29 @@ fn leave_is_not_death() {
     world.run(5000);
     assert!(world.views[1].dead().is_empty() && world.views[2].dead().is_empty());
 }
+
+/// A watch that begins again after the clock of its host went back is believed all the same: it makes its
+/// word newer than that of the watch before it, which others pass on.
+#[test]
+fn a_clock_that_went_back() {
+    // A word from before may be as old as the present one, too.
+    for stamp in [1, 500, 1001] {
+        let mut world = World::new("full:3");
+        world.run(3000);
+        let [a, b] = world.pairs()[0];
+        world.cut.extend([(a, b), (b, a)]);
+        world.run(1000);
+        let dead = BTreeSet::from([[a.min(b), a.max(b)]]);
+        assert!(world.views.iter().all(|view| view.dead() == dead), "{stamp}");
+        world.views[a.host.0] = View::new(world.cluster.clone(), a.host, stamp).unwrap();
+        world.cut.clear();
+        world.run(5000);
+        assert!(world.views.iter().all(|view| view.dead().is_empty()), "{stamp}: what was said before stays");
+        world.check("healed");
+        // What it says from now on counts.
+        world.cut.extend([(a, b), (b, a)]);
+        world.run(1000);
+        assert!(world.views.iter().all(|view| view.dead() == dead), "{stamp}");
+        world.check("dead again");
+    }
+}

@@ -165,7 +165,8 @@ fn checksum(probe: &[u8]) -> u32 {
 pub struct CableState {
     /// Number of the host.
     pub host: u16,
-    /// Version of the state: grows with every change, also over a restart.
+    /// Version of the state: begins with the time of day in milliseconds, grows with every change, and goes
+    /// beyond the stamp of an earlier state of the host that others still pass on.
     pub stamp: u64,
     /// Cables that it takes for dead: number of its own NIC, and the NIC at the other end.
     pub dead: Vec<(u16, CableNic)>,
