@@ -92,6 +92,9 @@ impl<'a> Applying<'a> {
         let is_set_up = report.done;
         merge(&mut report, if is_set_up { self.delays.set()? } else { delay_report });
         reload_units(&mut report);
+        // Units of daemons need the unit that applies the cluster file. systemd starts that one with them,
+        // and it needs the record.
+        drop(self.setup);
         if is_set_up && self.wanted.watched && !self.options.watch_by_unit {
             watcher::start(self.cluster, self.name)?;
         }

@@ -30,9 +30,11 @@ fn a_host_that_starts_is_set_up_again_until_undo() {
     let before = n1.ok("root", STATE);
 
     let said = n1.ok("root", "tasuki apply cluster.toml --here --persist 2>&1; rm cluster.toml; sync");
+    let units = text(&n1.run("root", UNITS));
+    assert!(units.ends_with("\nactive\nactive\n"), "before a restart: {said}{units}");
     n1.restart();
     let units = text(&n1.run("root", &format!("for i in $(seq 120); do {UNITS} && break; sleep 1; done")));
-    assert!(units.ends_with("active\nactive\n"), "{said}{units}");
+    assert!(units.ends_with("\nactive\nactive\n"), "{said}{units}");
     let diff = n1.ok("root", "tasuki diff /var/lib/tasuki/cluster.toml --here");
     let addresses = n1.ok("root", "ip -brief address; cat /run/tasuki/rails.json");
     assert!(addresses.contains("10.77.0.1") && addresses.contains("n2"), "{addresses}");
