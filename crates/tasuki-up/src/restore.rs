@@ -7,6 +7,9 @@ use tasuki_host::{Mode, Report};
 
 /// Restores all hosts of a fleet as they were before `apply`. A host that cannot be asked does not keep the
 /// others from being restored: its report says why, in its place.
+///
+/// Hosts that refuse are asked again once others are restored. This machine may be among those: until then
+/// its `/etc/hosts` gave the others' names addresses of cables, and they refuse what would cut a login there.
 pub fn restore(fleet: &Fleet, options: &HostOptions, progress: &(dyn Fn(Step<'_>) + Sync)) -> Vec<Report> {
     let mut reports = undo_all(fleet, options, Mode::Change, progress);
     let is_well = |report: &Report| report.problems.is_empty();
@@ -14,10 +17,18 @@ pub fn restore(fleet: &Fleet, options: &HostOptions, progress: &(dyn Fn(Step<'_>
         return reports;
     }
     // One host has problems, so none was changed.
-    let able: Vec<usize> = (0..reports.len()).filter(|&host| is_well(&reports[host])).collect();
+    let (able, unable): (Vec<usize>, Vec<usize>) =
+        (0..reports.len()).partition(|&host| is_well(&reports[host]));
     let Some(fewer) = some_of(fleet, &able) else { return reports };
     for (host, report) in able.iter().zip(undo_all(&fewer, options, Mode::Change, progress)) {
         reports[*host] = report;
+    }
+    let is_any_restored = able.iter().any(|&host| reports[host].done);
+    if let Some(fewer) = some_of(fleet, &unable).filter(|_| is_any_restored) {
+        // This ends, because each time there are fewer hosts.
+        for (host, report) in unable.iter().zip(restore(&fewer, options, progress)) {
+            reports[*host] = report;
+        }
     }
     reports
 }

@@ -7,7 +7,7 @@ use crate::support::{
     state::{same_of_all, whole_of_all},
     tasuki, text,
 };
-use std::{fs, path::Path};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 const TASUKI: &str = "/run/tasuki/bin/tasuki";
 
@@ -66,4 +66,52 @@ fn a_control_machine_sets_all_hosts_up_over_ssh() {
         assert!(said.contains(word), "{word:?} is not in: {said}");
     }
     same_of_all("after a refusal", &before, &lab);
+}
+
+/// A script that runs ssh, and finds addresses of hosts as a machine with a name server does: in `/etc/hosts`
+/// first, and then those of the management network.
+fn ssh_with_names(folder: &Path) -> String {
+    let script = format!(
+        "#!/bin/sh\nfor word; do [ \"$last\" != -- ] || break; last=$word; done\n\
+         at=$(awk -v name=\"$word\" '$2 == name {{ print $1; exit }}' /etc/hosts)\n\
+         exec ssh -F {}/ssh_config -o HostName=${{at:-198.18.0.${{word#n}}}} \"$@\"\n",
+        folder.display()
+    );
+    let file = folder.join("ssh-with-names");
+    fs::write(&file, script).expect("writes");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("sets");
+    file.display().to_string()
+}
+
+/// After `apply` the names of hosts lead over the cables, also for ssh from one of them: hosts refuse to take
+/// away what carries this login, until the host that it comes from has its own names back.
+#[test]
+fn down_restores_hosts_that_are_given_by_names() {
+    let test = "down_restores_hosts_that_are_given_by_names";
+    if skip_without_root(test) {
+        return;
+    }
+    let Some(sshd) = Ssh::prepare(test) else { return };
+    let file = ok(tasuki().args(["cluster", "new", "full:3"]));
+    fs::write(sshd.path().join("cluster.toml"), file).expect("writes");
+    let lab = TestLab::up("names", &["--shape", "full:3", "--bare"]);
+    for host in ["n1", "n2", "n3"] {
+        sshd.serve(&lab, host);
+    }
+    let before = whole_of_all(&lab);
+    let ssh = ssh_with_names(sshd.path());
+    let run = |verb: &str| {
+        let argv = [TASUKI, verb, "cluster.toml", "--ssh", &ssh, "--remote", TASUKI];
+        let mut command = lab.exec("n1", &argv);
+        command.current_dir(sshd.path());
+        command
+    };
+    ok(tasuki().args(["apply", "--lab", &lab.name]));
+    let names = lab.run("n1", &["cat", "/etc/hosts"]);
+    assert!(names.contains("10.77.0.2        n2"), "{names}");
+    let output = run("undo").output().expect("runs");
+    let said = text(&output);
+    assert!(!output.status.success() && said.contains("you are logged in over"), "{said}");
+    ok(&mut run("down"));
+    same_of_all("after down", &before, &lab);
 }
