@@ -95,6 +95,12 @@ pub fn run(folder: &Path, version: &str, ready: impl FnOnce()) -> Result<(), Run
     result
 }
 
+/// What poll(2) is to watch a descriptor for, besides the end of its connection.
+pub(crate) fn flags(words: bool, room: bool) -> PollFlags {
+    let words = if words { PollFlags::POLLIN } else { END_ALONE };
+    if room { words | PollFlags::POLLOUT } else { words }
+}
+
 impl Daemon {
     fn open(bundle: &Bundle, folder: &Path, version: &str) -> Result<Self, RuntimeError> {
         let hello = Hello::of(version);
@@ -138,10 +144,6 @@ impl Daemon {
 
     /// Waits until something is to be done.
     fn wait(&self, stop: &UnixStream) -> Result<Vec<Token>, RuntimeError> {
-        let flags = |words: bool, room: bool| {
-            let words = if words { PollFlags::POLLIN } else { END_ALONE };
-            if room { words | PollFlags::POLLOUT } else { words }
-        };
         let mut all = vec![
             (Token::Stop, stop.as_fd(), flags(true, false)),
             (Token::Sessions, self.sessions.listener(), flags(true, false)),

@@ -1,5 +1,8 @@
 //! Commands of users of this host: a Unix socket that every user may connect to. The kernel says who each is.
 
+#[cfg(test)]
+mod tests;
+
 use crate::{RuntimeError, wire::is_later};
 use nix::{
     sys::socket::{getsockopt, sockopt::PeerCredentials},
@@ -32,10 +35,15 @@ struct Session {
     socket: UnixStream,
     uid: u32,
     frames: Frames,
+    /// What its socket has not taken yet. Until it has, no further request is taken, so that a command that
+    /// never reads has this daemon keep one answer and not many.
     out: Vec<u8>,
     is_greeted: bool,
-    /// It has asked something that is not answered yet. Until then nothing more is read.
+    /// It has asked something that is not answered yet. Until then no further request is taken.
     is_busy: bool,
+    /// What stands behind its last request in `frames` was not looked at since: another request may have come
+    /// as a whole, of which the socket will not tell again.
+    is_unseen: bool,
     /// It is to be closed once everything has been sent.
     is_closing: bool,
 }
@@ -76,9 +84,12 @@ impl Sessions {
     /// Every session's socket, with whether it is to be watched for words and for room. The end of a
     /// connection is always watched for.
     pub fn sockets(&self) -> impl Iterator<Item = (SessionId, BorrowedFd<'_>, bool, bool)> {
-        self.all
-            .iter()
-            .map(|(id, session)| (*id, session.socket.as_fd(), !session.is_busy, !session.out.is_empty()))
+        self.all.iter().map(|(id, session)| {
+            let takes_words = !session.is_held();
+            // A request that is here already is taken as soon as there is room for its answer.
+            let awaits_room = !session.out.is_empty() || (takes_words && session.is_unseen);
+            (*id, session.socket.as_fd(), takes_words, awaits_room)
+        })
     }
 
     /// Accepts commands that wait.
@@ -91,8 +102,8 @@ impl Sessions {
                 continue;
             }
             let (frames, out) = (Frames::default(), self.hello.to_bytes());
-            let session =
-                Session { socket, uid, frames, out, is_greeted: false, is_busy: false, is_closing: false };
+            let [is_greeted, is_busy, is_unseen, is_closing] = [false; 4];
+            let session = Session { socket, uid, frames, out, is_greeted, is_busy, is_unseen, is_closing };
             self.all.insert(self.next, session);
             self.next += 1;
         }
@@ -158,6 +169,11 @@ impl Sessions {
 }
 
 impl Session {
+    /// Whether no further request is taken, since the last one is not answered, or its answer is not sent.
+    fn is_held(&self) -> bool {
+        self.is_busy || !self.out.is_empty()
+    }
+
     /// The next request, if it has come as a whole. `Err`: the session is over.
     fn pull(&mut self, own: &Hello) -> Result<Option<Request>, ()> {
         let mut bytes = [0; 16 << 10];
@@ -170,12 +186,14 @@ impl Session {
                 // A command of another version learns this one's from the first words.
                 self.is_closing = !hello.is_same(own);
             }
+            self.is_unseen &= self.is_held();
             if self.is_greeted
                 && !self.is_closing
-                && !self.is_busy
+                && !self.is_held()
                 && let Some(request) = self.frames.take::<Request>().map_err(drop)?
             {
                 self.is_busy = true;
+                self.is_unseen = !self.frames.rest().is_empty();
                 return Ok(Some(request));
             }
             match self.socket.read(&mut bytes) {
@@ -184,7 +202,8 @@ impl Session {
                 Err(error) if is_later(&error) => return Ok(None),
                 Err(_) => return Err(()),
             }
-            if self.is_busy && self.frames.rest().len() > bytes.len() {
+            self.is_unseen |= self.is_held();
+            if (self.is_held() || self.is_closing) && self.frames.rest().len() > bytes.len() {
                 // It does not wait for answers.
                 return Err(());
             }
