@@ -17,7 +17,7 @@ impl Queue {
         self.hosts.iter_mut().for_each(|host| host.away = Some(now));
         for Saved { mut view, work } in saved {
             let id = view.id;
-            self.next = self.next.max(id + 1);
+            self.reserve(id);
             let hosts = self.hosts_by_name(&view);
             if let Some(end) = end_of(&view, work.as_ref(), hosts.is_some()) {
                 view.state = end.state;
@@ -39,6 +39,11 @@ impl Queue {
         let is_array = |entry: &&Entry| entry.view.terms.array.is_some();
         let arrays: Vec<JobId> = self.jobs.values().filter(is_array).map(|entry| entry.view.id).collect();
         arrays.into_iter().for_each(|array| self.settle(now, array));
+    }
+
+    /// No further job has this number or a lower one.
+    pub fn reserve(&mut self, last: JobId) {
+        self.next = self.next.max(last.saturating_add(1));
     }
 
     /// The hosts of a job's parts; `None`: one of them is not in the cluster any more.

@@ -48,7 +48,9 @@ impl Head {
         let journal = Journal::open(folder)?;
         let mut queue = Queue::new(bundle.hosts.iter().map(|host| (host.name.clone(), host.slots)))
             .with_limits(bundle.limits);
-        queue.restore(now(), journal.load());
+        let (saved, last) = journal.load();
+        queue.reserve(last);
+        queue.restore(now(), saved);
         let mut slicer = Slicer::new(journal.slice().unwrap_or(SLICE));
         let mut head = Self {
             bundle: bundle.clone(),

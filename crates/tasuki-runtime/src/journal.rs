@@ -16,6 +16,8 @@ use tasuki_queue::Saved;
 /// Mode of the files: a job's environment is its user's, and root's.
 const MODE: u32 = 0o600;
 
+/// The file with what is known of a job, which is written last: without it a job was never taken.
+const JOB: &str = "job.json";
 /// The file with what has come of a job's fences.
 const FENCES: &str = "fences";
 /// The file with the length of a slice.
@@ -35,13 +37,29 @@ impl Journal {
         Ok(Self { folder })
     }
 
-    /// All jobs that were written down. Those that cannot be read are passed over: a file may have been cut
-    /// off by a full disk.
-    pub fn load(&self) -> Vec<Saved> {
+    /// All jobs that were written down, and the highest number of which there is anything: no further job may
+    /// have one up to it, or it would find another user's work and output.
+    ///
+    /// What is left of a job that was not written down as a whole, and so never began, is removed. One that
+    /// cannot be read, for instance because a full disk has cut it off, stays for people to look at.
+    pub fn load(&self) -> (Vec<Saved>, JobId) {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let mut all: Vec<Saved> = entries.filter_map(|entry| read(&entry.path())).collect();
-        all.sort_by_key(|saved| saved.view.id);
-        all
+        let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse::<JobId>().ok();
+        let mut numbers: Vec<JobId> = entries.filter_map(number).collect();
+        numbers.sort_unstable();
+        let all = numbers.iter().filter_map(|job| self.load_job(*job)).collect();
+        (all, numbers.last().copied().unwrap_or(0))
+    }
+
+    fn load_job(&self, job: JobId) -> Option<Saved> {
+        let folder = self.of(job);
+        match read(&folder) {
+            Ok(saved) if saved.view.id == job => return Some(saved),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.forget(job),
+            Ok(saved) => eprintln!("{}: it is about job {}", folder.join(JOB).display(), saved.view.id),
+            Err(error) => eprintln!("{} cannot be read: {error}", folder.join(JOB).display()),
+        }
+        None
     }
 
     /// The length of a slice that was written down, ns.
@@ -62,11 +80,12 @@ impl Journal {
     /// Writes a job down. The disk has it when this returns.
     pub fn save(&self, view: &JobView, work: Option<&Work>) -> io::Result<()> {
         let folder = self.of(view.id);
-        let is_new = !folder.exists();
+        let is_new = !folder.join(JOB).exists();
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         let work_file = folder.join("work");
         match work {
-            Some(work) if !work_file.exists() => {
+            // What stands there before a job is written down as a whole is not its own.
+            Some(work) if is_new || !work_file.exists() => {
                 let bytes = postcard::to_extend(work, Vec::new()).map_err(io::Error::other)?;
                 replace_file(&work_file, &bytes, MODE)?;
             }
@@ -77,7 +96,7 @@ impl Journal {
             }
             _ => {}
         }
-        replace_file(&folder.join("job.json"), &serde_json::to_vec_pretty(view)?, MODE)?;
+        replace_file(&folder.join(JOB), &serde_json::to_vec_pretty(view)?, MODE)?;
         if is_new {
             File::open(&self.folder)?.sync_all()?;
         }
@@ -112,10 +131,10 @@ impl Journal {
     }
 }
 
-fn read(folder: &Path) -> Option<Saved> {
-    let view: JobView = serde_json::from_slice(&fs::read(folder.join("job.json")).ok()?).ok()?;
+fn read(folder: &Path) -> io::Result<Saved> {
+    let view: JobView = serde_json::from_slice(&fs::read(folder.join(JOB))?)?;
     let work = fs::read(folder.join("work")).ok().and_then(|bytes| postcard::from_bytes(&bytes).ok());
-    Some(Saved { view, work })
+    Ok(Saved { view, work })
 }
 
 #[cfg(test)]
@@ -139,7 +158,8 @@ mod tests {
         let (_folder, journal) = journal();
         fs::create_dir(journal.of(7)).unwrap();
         fs::write(journal.of(7).join("job.json"), OLD).unwrap();
-        let all = journal.load();
+        let (all, last) = journal.load();
+        assert_eq!(last, 7);
         assert_eq!((all.len(), all[0].view.id, all[0].view.task), (1, 7, None));
         assert_eq!(all[0].view.terms, Terms::default());
         // One that knew terms, and nothing of jobs that share slots.
@@ -147,7 +167,7 @@ mod tests {
             "after": [], "after_any": [], "array": null }, "reason""#;
         fs::write(journal.of(7).join("job.json"), OLD.replace(r#""reason""#, terms)).unwrap();
         let expected = Terms { name: Some("night".into()), priority: -1, ..Terms::default() };
-        assert_eq!(journal.load()[0].view.terms, expected);
+        assert_eq!(journal.load().0[0].view.terms, expected);
     }
 
     #[test]
@@ -155,7 +175,7 @@ mod tests {
         let (_folder, journal) = journal();
         assert_eq!(journal.slice(), None);
         journal.save_slice(50_000_000).unwrap();
-        assert_eq!((journal.slice(), journal.load().len()), (Some(50_000_000), 0));
+        assert_eq!((journal.slice(), journal.load()), (Some(50_000_000), (Vec::new(), 0)));
     }
 
     #[test]
@@ -177,8 +197,67 @@ mod tests {
         view.held = 17;
         view.notice = Some(tasuki_control::Notice::Failed("no mailer".into()));
         journal.save(&view, None).unwrap();
-        let all = journal.load();
+        let (all, _) = journal.load();
         assert_eq!(all.len(), 1);
         assert_eq!(all[0].view, view);
+    }
+
+    fn work(program: &str) -> Work {
+        let tasuki_control::Report::Request { request: tasuki_control::Request::Submit { work, .. }, .. } =
+            tasuki_control::Report::sample()
+        else {
+            panic!("the sample is a job")
+        };
+        Work { argv: vec![tasuki_control::Bytes::from(program.as_bytes())], ..*work }
+    }
+
+    fn user(name: &str) -> tasuki_control::User {
+        tasuki_control::User { name: name.into(), is_root: false }
+    }
+
+    /// A daemon that dies while it writes a job down leaves the job's work: no other user's job may run it.
+    #[test]
+    fn what_is_left_of_a_job_that_was_not_taken_is_not_run_by_another() {
+        let (_folder, journal) = journal();
+        let left = postcard::to_extend(&work("/home/anna/theirs"), Vec::new()).unwrap();
+        fs::create_dir(journal.of(7)).unwrap();
+        fs::write(journal.of(7).join("work"), &left).unwrap();
+        // A job's own work takes the place of such work.
+        let mut view: JobView = serde_json::from_str(OLD).unwrap();
+        journal.save(&view, Some(&work("/home/otto/own"))).unwrap();
+        assert_eq!(journal.load().0[0].work, Some(work("/home/otto/own")));
+        // What is known of a job changes, and its work does not.
+        view.reason = None;
+        journal.save(&view, Some(&work("/never"))).unwrap();
+        assert_eq!(journal.load().0[0], Saved { view, work: Some(work("/home/otto/own")) });
+        journal.forget(7);
+        // The next daemon removes it, and gives its number to nobody.
+        fs::create_dir(journal.of(7)).unwrap();
+        fs::write(journal.of(7).join("work"), &left).unwrap();
+        let mut queue = tasuki_queue::Queue::new([("n1".to_owned(), Some(1))]);
+        let (saved, last) = journal.load();
+        queue.reserve(last);
+        queue.restore(5, saved);
+        assert!(!journal.of(7).exists());
+        let client = tasuki_queue::Client { host: 0, session: 1 };
+        let job = queue.submit(5, &user("otto"), work("/own"), Terms::default(), client).unwrap();
+        assert_eq!(job, 8);
+        let (view, own) = queue.saved(job).unwrap();
+        journal.save(view, own).unwrap();
+        let (all, last) = journal.load();
+        assert_eq!((all.len(), last), (1, 8));
+        assert_eq!((&all[0].view.user[..], &all[0].work), ("otto", &Some(work("/own"))));
+    }
+
+    #[test]
+    fn a_job_that_cannot_be_read_keeps_its_number_and_its_files() {
+        let (_folder, journal) = journal();
+        for (job, text) in [(3, &OLD[..40]), (9, OLD)] {
+            fs::create_dir(journal.of(job)).unwrap();
+            fs::write(journal.of(job).join(JOB), text).unwrap();
+        }
+        // Neither the one that is cut off nor the one that is about another job is taken or given away.
+        assert_eq!(journal.load(), (Vec::new(), 9));
+        assert!(journal.of(3).join(JOB).exists() && journal.of(9).join(JOB).exists());
     }
 }
