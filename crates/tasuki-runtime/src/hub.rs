@@ -166,13 +166,20 @@ impl Hub {
 
     /// Says to hosts that this end is there, and finds those that are silent.
     pub fn handle_time(&mut self, now: Instant) {
+        let strangers = self.strangers.iter().filter(|(_, wire)| wire.is_silent(now));
+        let late: Vec<u64> = strangers.map(|(id, _)| *id).collect();
+        late.into_iter().for_each(|id| self.greet(id));
         self.strangers.retain(|_, wire| !wire.is_silent(now));
-        let silent: Vec<HostIndex> =
-            self.hosts.iter().filter(|(_, wire)| wire.is_silent(now)).map(|(host, _)| *host).collect();
+        let silent = self.hosts.iter().filter(|(_, wire)| wire.is_silent(now));
+        let silent: Vec<(HostIndex, Instant)> = silent.map(|(host, wire)| (*host, wire.heard())).collect();
         let silence = format!("no answer for {} s", crate::wire::SILENCE.as_secs());
-        for host in silent {
-            self.hosts.remove(&host);
-            self.happened.push(Happening::Lost(host, Presence::Lost(absent(&silence))));
+        for (host, heard) in silent {
+            // Where this daemon was held up itself, the host's beats lie unread.
+            self.hear(host);
+            if self.hosts.get(&host).is_some_and(|wire| wire.is_still_silent(now, heard)) {
+                self.hosts.remove(&host);
+                self.happened.push(Happening::Lost(host, Presence::Lost(absent(&silence))));
+            }
         }
         let quiet: Vec<HostIndex> =
             self.hosts.iter().filter(|(_, wire)| wire.should_beat(now)).map(|(host, _)| *host).collect();

@@ -133,3 +133,52 @@ fn another_version_is_named_at_both_ends() {
         |meeting: &Meeting| meeting.uplink.absence().is_some_and(|why| why.contains("runs tasuki 1.0"));
     assert!(meeting.until(LONG, is_named), "{:?}", meeting.uplink.absence());
 }
+
+/// Two hosts that have met, whose first words are all read.
+fn met() -> Meeting {
+    let all = bundles();
+    let mut meeting = Meeting::of(&all[0], &all[1], ["1", "1"]);
+    let present = |heard: &Happening| matches!(heard, Happening::Report(1, Report::Present { .. }));
+    assert!(meeting.until(LONG, |meeting| meeting.heard.iter().any(present)));
+    meeting.hub.send(1, &Order::Forget { job: 9 });
+    let last = |change: &Change| matches!(change, Change::Order(Order::Forget { job: 9 }));
+    assert!(meeting.until(LONG, |meeting| meeting.orders.iter().any(last)));
+    meeting.heard.clear();
+    meeting.orders.clear();
+    meeting
+}
+
+fn is_lost(heard: &Happening) -> bool {
+    matches!(heard, Happening::Lost(..) | Happening::Away(..))
+}
+
+/// Longer than an end may be silent.
+const STALL: Duration = Duration::from_secs(11);
+/// Longer than an end that has nothing else to say waits until it says that it is there.
+const BEAT: Duration = Duration::from_secs(2);
+
+#[test]
+fn hosts_that_spoke_while_the_head_was_held_up_are_not_lost() {
+    let mut meeting = met();
+    let now = Instant::now();
+    meeting.uplink.handle_time(now + BEAT, &mut meeting.orders);
+    meeting.hub.handle_time(now + STALL);
+    let heard = meeting.hub.happenings();
+    assert!(!heard.iter().any(is_lost));
+    assert!(heard.iter().any(|heard| matches!(heard, Happening::Report(1, Report::Beat))));
+    // One that has said nothing meanwhile is lost.
+    meeting.hub.handle_time(now + 2 * STALL);
+    assert!(matches!(meeting.hub.happenings()[..], [Happening::Lost(1, Presence::Lost(_))]));
+}
+
+#[test]
+fn a_head_that_spoke_while_the_host_was_held_up_is_not_given_up() {
+    let mut meeting = met();
+    let now = Instant::now();
+    meeting.hub.handle_time(now + BEAT);
+    meeting.uplink.handle_time(now + STALL, &mut meeting.orders);
+    assert!(matches!(meeting.orders[..], [Change::Order(Order::Beat)]));
+    meeting.orders.clear();
+    meeting.uplink.handle_time(now + 2 * STALL, &mut meeting.orders);
+    assert!(matches!(meeting.orders[..], [Change::Lost]));
+}

@@ -111,10 +111,22 @@ impl Uplink {
                 self.part(now, PAUSE, format!("{} does not answer", self.address), out);
             }
             State::Greeting(wire) | State::Joined(wire) if wire.is_silent(now) => {
-                self.part(now, PAUSE, format!("no answer for {} s", SILENCE.as_secs()), out);
+                let heard = wire.heard();
+                // Where this daemon was held up itself, what the other end has said lies unread.
+                self.turn(out);
+                if self.is_still_silent(now, heard) {
+                    self.part(now, PAUSE, format!("no answer for {} s", SILENCE.as_secs()), out);
+                }
             }
             State::Joined(wire) if wire.should_beat(now) => self.send(&Report::Beat),
             _ => {}
+        }
+    }
+
+    fn is_still_silent(&self, now: Instant, heard: Instant) -> bool {
+        match &self.state {
+            State::Greeting(wire) | State::Joined(wire) => wire.is_still_silent(now, heard),
+            State::Apart(_) | State::Connecting(..) => false,
         }
     }
 

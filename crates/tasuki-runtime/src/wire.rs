@@ -133,10 +133,24 @@ impl Wire {
         self.out.is_empty() && !self.tls.is_handshaking() && now.duration_since(self.said) >= BEAT
     }
 
-    /// Whether the other end has been silent for too long, or has not proved in time who it is.
+    /// Whether the other end seems to have been silent for too long, or has not proved in time who it is.
+    /// What it has said may still lie unread in the socket, if this process did something else meanwhile.
     pub fn is_silent(&self, now: Instant) -> bool {
-        let is_late = self.hello.is_none() && now.duration_since(self.begun) > GREETING;
-        is_late || now.duration_since(self.heard) > SILENCE
+        self.is_late(now) || now.duration_since(self.heard) > SILENCE
+    }
+
+    /// Whether it is silent although the socket was read since. `heard`: when something had come last before.
+    pub fn is_still_silent(&self, now: Instant, heard: Instant) -> bool {
+        self.is_late(now) || self.heard == heard
+    }
+
+    /// When something came last.
+    pub fn heard(&self) -> Instant {
+        self.heard
+    }
+
+    fn is_late(&self, now: Instant) -> bool {
+        self.hello.is_none() && now.duration_since(self.begun) > GREETING
     }
 }
 
