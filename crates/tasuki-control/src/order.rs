@@ -201,7 +201,45 @@ pub enum Report {
     Turns(Punctuality),
 }
 
+impl Order {
+    /// The job that it is about; `None`: about none alone.
+    pub fn job(&self) -> Option<JobId> {
+        match self {
+            Order::Start(start) => Some(start.job),
+            Order::Fenced { job, .. }
+            | Order::Input { job, .. }
+            | Order::Freeze { job }
+            | Order::Thaw { job }
+            | Order::End { job }
+            | Order::Taken { job, .. }
+            | Order::Forget { job } => Some(*job),
+            Order::Beat | Order::Answer { .. } | Order::Table(_) | Order::Clock { .. } => None,
+        }
+    }
+}
+
 impl Report {
+    /// The job that it is about; `None`: about none alone.
+    pub fn job(&self) -> Option<JobId> {
+        match self {
+            Report::Fence { job, .. }
+            | Report::Absent { job, .. }
+            | Report::Output { job, .. }
+            | Report::Heard { job, .. }
+            | Report::InputTaken { job, .. }
+            | Report::InputClosed { job }
+            | Report::Exited { job, .. }
+            | Report::Broken { job, .. }
+            | Report::Left { job } => Some(*job),
+            Report::Beat
+            | Report::Present { .. }
+            | Report::Clock { .. }
+            | Report::Request { .. }
+            | Report::Gone { .. }
+            | Report::Turns(_) => None,
+        }
+    }
+
     /// A report with something of everything, for tests.
     #[doc(hidden)]
     pub fn sample() -> Self {

@@ -36,6 +36,17 @@ pub enum JoinError {
         /// What is wrong.
         why: String,
     },
+    /// All ranks together have put more than one message holds.
+    #[error(
+        "its ranks put {bytes} bytes of keys and values for each other, of which a job may have {limit}: \
+         start it with fewer ranks, or have each put less"
+    )]
+    Space {
+        /// Bytes that there would be.
+        bytes: usize,
+        /// Bytes that there may be.
+        limit: usize,
+    },
     /// A host is ahead of the others: what came of an earlier barrier was lost.
     #[error("host {host} has come to a barrier of ranks {group:?} whose predecessor has no result")]
     Ahead {
@@ -150,6 +161,7 @@ impl Joint {
         }
         let parts = self.fences.remove(&key).map(|fence| fence.parts).unwrap_or_default();
         let puts: Vec<_> = parts.into_values().flat_map(|part| part.puts).collect();
+        self.check_space(&puts)?;
         self.results.space.extend(puts.iter().cloned());
         self.results.numbers.insert(key.clone(), number);
         Ok(Some(FenceOut { group: key, number, puts }))
@@ -180,6 +192,18 @@ impl Joint {
     fn hosts_of(&self, group: &Group) -> BTreeSet<u32> {
         let numbered = (0..).zip(&self.shape.hosts_of_ranks);
         numbered.filter(|(rank, _)| group.has(*rank)).map(|(_, host)| *host).collect()
+    }
+
+    /// Whether the result of a fence, and all that was put so far, are short enough to be told at once.
+    fn check_space(&self, puts: &[(String, String)]) -> Result<(), JoinError> {
+        let size = |(key, value): (&String, &String)| space::bytes(key, value);
+        let fresh: BTreeMap<&String, &String> = puts.iter().map(|(key, value)| (key, value)).collect();
+        let kept = self.results.space.iter().filter(|(key, _)| !fresh.contains_key(key));
+        let all: usize =
+            kept.map(size).sum::<usize>() + fresh.iter().map(|(k, v)| size((k, v))).sum::<usize>();
+        let told: usize = puts.iter().map(|(key, value)| size((key, value))).sum();
+        let (bytes, limit) = (all.max(told), self.limits.space);
+        if bytes > limit { Err(JoinError::Space { bytes, limit }) } else { Ok(()) }
     }
 
     fn check_puts(&self, part: &FenceIn) -> Result<(), JoinError> {

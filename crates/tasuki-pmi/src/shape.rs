@@ -31,7 +31,8 @@ pub enum ShapeError {
     NoRanks(u32),
 }
 
-/// Bounds on what one rank may do. MPICH 5.0 on 64 hosts puts a few keys of at most 1 KiB for each rank.
+/// Bounds on what one rank may do, and on what all ranks of a job put. MPICH 5.0 on 64 hosts puts a few keys
+/// of at most 1 KiB for each rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of a line, and of all lines of a request that has several.
@@ -42,11 +43,14 @@ pub struct Limits {
     pub bytes: usize,
     /// Barriers of different groups that a rank may be in at the same time.
     pub barriers: usize,
+    /// Bytes of keys and values, with a few for each, that all ranks of a job may put: one message tells a
+    /// host all of it.
+    pub space: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { line: 16 << 10, keys: 16 << 10, bytes: 4 << 20, barriers: 64 }
+        Self { line: 16 << 10, keys: 16 << 10, bytes: 4 << 20, barriers: 64, space: 7 << 19 }
     }
 }
 

@@ -33,6 +33,11 @@ pub fn check(key: &str, value: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Bytes that a key and a value take in a message, with what says how long they are.
+pub fn bytes(key: &str, value: &str) -> usize {
+    key.len() + value.len() + 4
+}
+
 impl Space {
     /// A rank of this host puts a value. Ranks of this host see it at once, others after a fence. A later
     /// value takes the place of an earlier one.

@@ -98,7 +98,7 @@ fn any_speech_is_answered_alike_wherever_it_is_cut() {
     REPLAY.each(SEEDS, |seed| {
         let mut random = Random::new(seed);
         let speech = speech(&mut random);
-        let limits = Limits { line: 600, keys: 20, bytes: 4000, barriers: 3 };
+        let limits = Limits { line: 600, keys: 20, bytes: 4000, barriers: 3, ..Limits::default() };
         let mut node = Node::new(&shape(), 0, limits).unwrap();
         let whole = hear(&mut node, limits, &speech, |len| len);
         let mut other = Node::new(&shape(), 0, limits).unwrap();

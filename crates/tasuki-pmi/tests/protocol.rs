@@ -184,7 +184,7 @@ fn services_that_are_not_had_are_refused_in_words() {
 
 #[test]
 fn what_breaks_the_protocol_ends_that_rank_alone() {
-    let limits = Limits { line: 100, keys: 2, bytes: 60, barriers: 2 };
+    let limits = Limits { line: 100, keys: 2, bytes: 60, barriers: 2, ..Limits::default() };
     let new = || {
         let mut node = Node::new(&shape(&[0, 0]), 0, limits).unwrap();
         begin(&mut node, 0);
@@ -268,4 +268,28 @@ fn a_joint_that_begins_anew_gives_what_hosts_have_missed_and_mixes_no_barriers()
     // Where the results were lost, a host that is ahead is found, and nobody waits for ever.
     let mut lost = Joint::new(&shape, Limits::default()).unwrap();
     assert!(matches!(lost.join(part(0, 2, &[])), Err(JoinError::Ahead { host: 0, .. })));
+}
+
+#[test]
+fn what_all_ranks_put_fits_a_message_or_ends_the_job() {
+    let limits = Limits { space: 100, ..Limits::default() };
+    let part = |host, number, key: &str, long: usize| {
+        let puts = vec![(key.to_owned(), "x".repeat(long))];
+        FenceIn { host, group: String::new(), number, puts }
+    };
+    // Neither host puts too much alone.
+    let mut joint = Joint::new(&shape(&[0, 1]), limits).unwrap();
+    assert_eq!(joint.join(part(0, 1, "a", 46)), Ok(None));
+    let error = joint.join(part(1, 1, "b", 46)).unwrap_err();
+    assert_eq!(error, JoinError::Space { bytes: 102, limit: 100 });
+    assert!(error.to_string().contains("a job may have 100: start it with fewer ranks"), "{error}");
+    // What fences bring one after the other counts as well, since a host may have to be told all of it.
+    let mut joint = Joint::new(&shape(&[0, 1]), limits).unwrap();
+    for number in 1..=3 {
+        // A value that takes the place of an earlier one does not.
+        assert_eq!(joint.join(part(0, number, "a", 40)), Ok(None));
+        assert!(matches!(joint.join(part(1, number, "b", 40)), Ok(Some(_))));
+    }
+    assert_eq!(joint.join(part(0, 4, "c", 1)), Ok(None));
+    assert!(matches!(joint.join(part(1, 4, "d", 1)), Err(JoinError::Space { bytes: 102, .. })));
 }

@@ -217,7 +217,11 @@ impl Daemon {
     fn report(&mut self, report: Report) {
         match &mut self.place {
             Place::Head(head, _) => head.report(0, report),
-            Place::Member(uplink) => uplink.send(&report),
+            Place::Member(uplink) => {
+                if let (Err(why), Report::Request { session, .. }) = (uplink.send(&report), report) {
+                    self.sessions.reply(session, &Reply::Refused(why));
+                }
+            }
         }
     }
 

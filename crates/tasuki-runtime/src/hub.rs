@@ -2,7 +2,7 @@
 
 use crate::{
     Bundle, RuntimeError, keys,
-    wire::{Why, Wire},
+    wire::{Unsent, Why, Wire},
 };
 use rustls::{ServerConfig, ServerConnection};
 use std::{
@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
     time::Instant,
 };
-use tasuki_control::{Hello, Order, Presence, Report};
+use tasuki_control::{Hello, Order, Presence, Reply, Report};
 use tasuki_queue::HostIndex;
 
 /// Most connections that have not proved yet who they are.
@@ -100,11 +100,29 @@ impl Hub {
         }
     }
 
-    /// Sends an order to a host, if it is connected.
+    /// Sends an order to a host, if it is connected. One that is too long ends what it belongs to, and not
+    /// the connection, which others need.
     pub fn send(&mut self, host: HostIndex, order: &Order) {
         let Some(wire) = self.hosts.get_mut(&host) else { return };
-        if let Err(why) = wire.send(order).and_then(|()| wire.push()) {
-            self.lose(host, &why);
+        match (wire.send(order), order) {
+            (Ok(()), _) => {}
+            (Err(Unsent::Long(why)), Order::Answer { session, .. }) => {
+                let reply = Reply::Refused(format!("the answer cannot be told: {why}"));
+                self.send(host, &Order::Answer { session: *session, reply });
+            }
+            (Err(Unsent::Long(why)), order) if order.job().is_some() => self.refuse(host, order, &why),
+            (Err(Unsent::Long(why) | Unsent::Ended(why)), _) => self.lose(host, &why),
+        }
+    }
+
+    /// A host cannot be told what a job needs there.
+    fn refuse(&mut self, host: HostIndex, order: &Order, why: &str) {
+        let Some(job) = order.job() else { return };
+        let why = format!("it cannot be told what the job needs there: {why}");
+        self.happened.push(Happening::Report(host, Report::Broken { job, why, code: None }));
+        if matches!(order, Order::Start(_)) {
+            // Nothing of it began there.
+            self.happened.push(Happening::Report(host, Report::Left { job }));
         }
     }
 

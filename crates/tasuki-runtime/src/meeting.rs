@@ -15,7 +15,7 @@ use tasuki_cluster::{
     Cluster,
     generate::{Options, generate},
 };
-use tasuki_control::{Hello, Order, Presence, Reply, Report};
+use tasuki_control::{Fence, Hello, Order, Presence, Reply, Report};
 
 fn cluster() -> Cluster {
     generate(&"full:2".parse().expect("a shape"), &Options::default()).expect("a cluster")
@@ -61,7 +61,7 @@ impl Meeting {
             }
             if self.orders.iter().any(|change| matches!(change, Change::Joined)) {
                 self.orders.retain(|change| !matches!(change, Change::Joined));
-                self.uplink.send(&Present { cores: 5, memory: 7 }.report(vec![3]));
+                self.uplink.send(&Present { cores: 5, memory: 7 }.report(vec![3])).expect("it is short");
             }
             if holds(self) {
                 return true;
@@ -181,4 +181,44 @@ fn a_head_that_spoke_while_the_host_was_held_up_is_not_given_up() {
     meeting.orders.clear();
     meeting.uplink.handle_time(now + 2 * STALL, &mut meeting.orders);
     assert!(matches!(meeting.orders[..], [Change::Lost]));
+}
+
+/// What ranks have put, longer than a message may be.
+fn long() -> Fence {
+    Fence { group: String::new(), number: 1, puts: vec![("key".into(), "x".repeat(5 << 20))] }
+}
+
+#[test]
+fn an_order_that_is_too_long_ends_its_job_and_not_the_connection() {
+    let mut meeting = met();
+    meeting.hub.send(1, &Order::Fenced { job: 7, fence: long() });
+    meeting.hub.send(1, &Order::Answer { session: 3, reply: Reply::Refused("x".repeat(5 << 20)) });
+    meeting.hub.send(1, &Order::Thaw { job: 8 });
+    let last = |change: &Change| matches!(change, Change::Order(Order::Thaw { job: 8 }));
+    assert!(meeting.until(LONG, |meeting| meeting.orders.iter().any(last)));
+    assert!(!meeting.heard.iter().any(is_lost));
+    let broken = |heard: &Happening| match heard {
+        Happening::Report(1, Report::Broken { job: 7, why, .. }) => why.contains("longer than 4194304"),
+        _ => false,
+    };
+    assert!(meeting.heard.iter().any(broken));
+    // A command whose answer is too long does not wait for ever.
+    let refused = |change: &Change| match change {
+        Change::Order(Order::Answer { session: 3, reply: Reply::Refused(why) }) => why.len() < 200,
+        _ => false,
+    };
+    assert!(meeting.orders.iter().any(refused));
+}
+
+#[test]
+fn a_report_that_is_too_long_ends_its_job() {
+    let mut meeting = met();
+    let too_long = meeting.uplink.send(&Report::Fence { job: 7, fence: long() });
+    assert!(too_long.is_err_and(|why| why.contains("longer than 4194304")));
+    let broken = |heard: &Happening| match heard {
+        Happening::Report(1, Report::Broken { job: 7, why, .. }) => why.contains("too long"),
+        _ => false,
+    };
+    assert!(meeting.until(LONG, |meeting| meeting.heard.iter().any(broken)));
+    assert!(!meeting.heard.iter().any(is_lost));
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     Bundle, RuntimeError, keys,
-    wire::{SILENCE, Why, Wire},
+    wire::{SILENCE, Unsent, Why, Wire},
 };
 use rustls::{ClientConfig, ClientConnection, pki_types::ServerName};
 use socket2::{Domain, Socket, Type};
@@ -96,11 +96,19 @@ impl Uplink {
         }
     }
 
-    /// Sends a report, if there is a connection. One that fails is found by the next turn.
-    pub fn send(&mut self, report: &Report) {
-        if let State::Joined(wire) = &mut self.state {
-            let _ = wire.send(report).and_then(|()| wire.push());
+    /// Sends a report, if there is a connection. A failure is found by the next turn. If the report is too
+    /// long, the queue is told instead that its job cannot go on.
+    ///
+    /// # Errors
+    /// Why it is too long.
+    pub fn send(&mut self, report: &Report) -> Result<(), Why> {
+        let State::Joined(wire) = &mut self.state else { return Ok(()) };
+        let Err(Unsent::Long(why)) = wire.send(report) else { return Ok(()) };
+        if let Some(job) = report.job() {
+            let words = format!("what it says to the queue is too long: {why}");
+            let _ = wire.send(&Report::Broken { job, why: words, code: None });
         }
+        Err(why)
     }
 
     /// Tries to connect, if it is time; finds a silent end.
@@ -118,7 +126,7 @@ impl Uplink {
                     self.part(now, PAUSE, format!("no answer for {} s", SILENCE.as_secs()), out);
                 }
             }
-            State::Joined(wire) if wire.should_beat(now) => self.send(&Report::Beat),
+            State::Joined(wire) if wire.should_beat(now) => drop(self.send(&Report::Beat)),
             _ => {}
         }
     }

@@ -8,7 +8,7 @@ use std::{
     os::fd::{AsFd, BorrowedFd},
     time::{Duration, Instant},
 };
-use tasuki_control::{Frames, Hello};
+use tasuki_control::{FrameError, Frames, Hello};
 
 /// How often an end that has nothing to say says that it is there.
 pub(crate) const BEAT: Duration = Duration::from_secs(1);
@@ -22,6 +22,15 @@ const PIECE: usize = 64 << 10;
 
 /// Why a connection is of no use any more.
 pub(crate) type Why = String;
+
+/// Why a message was not sent.
+#[derive(Debug)]
+pub(crate) enum Unsent {
+    /// It is longer than a message may be, and nothing of it was sent: the connection is as good as before.
+    Long(Why),
+    /// The connection is of no use any more.
+    Ended(Why),
+}
 
 /// A connection between two daemons.
 pub(crate) struct Wire {
@@ -58,9 +67,13 @@ impl Wire {
         self.tls.peer_certificates()?.first().map(|certificate| certificate.as_ref())
     }
 
-    /// Puts a message behind those that are to be sent.
-    pub fn send(&mut self, message: &impl Serialize) -> Result<(), Why> {
-        tasuki_control::write(message, &mut self.out).map_err(|error| error.to_string())
+    /// Puts a message behind those that are to be sent, and sends what the socket takes.
+    pub fn send(&mut self, message: &impl Serialize) -> Result<(), Unsent> {
+        tasuki_control::write(message, &mut self.out).map_err(|error| match error {
+            FrameError::Long(_) => Unsent::Long(error.to_string()),
+            FrameError::Malformed(_) => Unsent::Ended(error.to_string()),
+        })?;
+        self.push().map_err(Unsent::Ended)
     }
 
     /// Bytes that wait to be sent.

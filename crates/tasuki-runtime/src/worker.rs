@@ -75,12 +75,15 @@ pub(crate) struct Worker {
     shepherd: Vec<OsString>,
     jobs: BTreeMap<JobId, Running>,
     out: VecDeque<Report>,
+    /// Bytes of the last report of output.
+    written: usize,
 }
 
 impl Worker {
     /// No jobs yet. `shepherd`: the command that runs a shepherd.
     pub fn new(host: &str, shelter: Shelter, shepherd: Vec<OsString>) -> Self {
-        Self { host: host.into(), shelter, shepherd, jobs: BTreeMap::new(), out: VecDeque::new() }
+        let (jobs, out) = (BTreeMap::new(), VecDeque::new());
+        Self { host: host.into(), shelter, shepherd, jobs, out, written: 0 }
     }
 
     /// Takes over what another daemon, or an earlier connection to the queue, has left on this host. Returns

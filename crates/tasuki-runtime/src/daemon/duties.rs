@@ -30,7 +30,7 @@ impl Daemon {
             && uplink.absence().is_none()
             && let Some(question) = self.tables.question()
         {
-            uplink.send(&question);
+            let _ = uplink.send(&question);
         }
         if let Place::Head(head, _) = &mut self.place {
             head.handle_time();

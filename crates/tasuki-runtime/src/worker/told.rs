@@ -5,6 +5,11 @@ use std::time::Instant;
 use tasuki_control::{Bytes, Exit, Fence, JobId, Punctuality, Record, Report, Stream};
 use tasuki_shepherd::{End, Event, Kept, State};
 
+/// Bytes of output that go into one report, which must stay below what a message may have.
+const OUTPUT_MAX: usize = 1 << 20;
+/// Bytes that a piece of output has in a report besides its text, at most: rank, stream and length.
+const RECORD: usize = 16;
+
 impl Worker {
     /// Takes what a job's shepherd tells, and reports that it has a number.
     pub(super) fn handle(&mut self, job: JobId, event: Event) {
@@ -94,13 +99,56 @@ impl Worker {
         };
         let record = Record { rank, stream, bytes: Bytes::from(bytes) };
         let number = self.jobs.get(&job).map_or(0, |running| running.shepherd.heard());
+        self.written(job, number, record);
+    }
+
+    /// Puts what a rank has written behind what was written before, in one report as long as that is short.
+    fn written(&mut self, job: JobId, number: u64, record: Record) {
+        let size = record.bytes.len() + RECORD;
         match self.out.back_mut() {
             Some(Report::Output { job: last, first, records })
-                if *last == job && *first + records.len() as u64 == number =>
+                if *last == job
+                    && *first + records.len() as u64 == number
+                    && self.written + size <= OUTPUT_MAX =>
             {
+                self.written += size;
                 records.push(record);
             }
-            _ => self.out.push_back(Report::Output { job, first: number, records: vec![record] }),
+            _ => {
+                self.written = size;
+                self.out.push_back(Report::Output { job, first: number, records: vec![record] });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shelter::Shelter;
+
+    #[test]
+    fn what_ranks_write_is_told_in_pieces_that_fit_a_message() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelter = Shelter::open(&folder.path().join("jobs"), "1").unwrap();
+        let mut worker = Worker::new("n1", shelter, Vec::new());
+        // Few long records, and many short ones.
+        for (count, long) in [(100, 64 << 10), (300_000, 1)] {
+            for number in 1..=count {
+                let record = Record { rank: 4095, stream: Stream::Out, bytes: Bytes::from(vec![b'x'; long]) };
+                worker.written(7, number, record);
+            }
+            let (mut next, mut reports) = (1, 0);
+            while let Some(report) = worker.poll_report() {
+                let mut message = Vec::new();
+                tasuki_control::write(&report, &mut message).expect("it fits");
+                assert!(message.len() <= OUTPUT_MAX + 100, "{}", message.len());
+                let Report::Output { job: 7, first, records } = report else { panic!("{report:?}") };
+                assert_eq!(first, next);
+                (next, reports) = (first + records.len() as u64, reports + 1);
+            }
+            assert_eq!(next, count + 1);
+            assert!(reports < 10, "{reports} reports");
         }
     }
 }
