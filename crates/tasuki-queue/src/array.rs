@@ -53,18 +53,19 @@ pub(crate) fn next_task(queue: &mut Queue, id: JobId) -> Option<JobId> {
         ..view.terms
     };
     queue.next += 1;
-    queue.jobs.insert(view.id, Entry::of(view.clone(), Some(work), None));
-    Some(view.id)
+    let (id, came) = (view.id, array.came);
+    queue.jobs.insert(id, Entry { came, ..Entry::of(view, Some(work), None) });
+    Some(id)
 }
 
 /// An array of which all tasks have begun waits no more.
 pub(crate) fn mark_begun(queue: &mut Queue, now: u64, id: JobId) {
-    let all_begun = next_index(queue, id).is_none();
+    let (all_begun, day) = (next_index(queue, id).is_none(), queue.day(now));
     let Some(entry) = queue.jobs.get_mut(&id).filter(|entry| entry.view.terms.array.is_some()) else {
         return;
     };
     if entry.view.begun.is_none() {
-        entry.view.begun = Some(now);
+        entry.view.begun = Some(day);
         queue.actions.push_back(Action::Save(id));
     }
     if all_begun && entry.is_waiting() {

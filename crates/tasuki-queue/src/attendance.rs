@@ -8,7 +8,7 @@ pub const PATIENCE: u64 = 600;
 /// Seconds that a command has to come back once its host's daemon is there again, or that of the queue.
 pub const RETURN: u64 = 60;
 
-/// The command that attends a job. Times are seconds since 1970.
+/// The command that attends a job. Times are the queue's, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Attendance {
     /// It is connected.

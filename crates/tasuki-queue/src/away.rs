@@ -21,7 +21,7 @@ impl Queue {
             let hosts = self.hosts_by_name(&view);
             if let Some(end) = end_of(&view, work.as_ref(), hosts.is_some()) {
                 view.state = end.state;
-                view.ended = Some(now);
+                view.ended = Some(self.day(now));
                 view.exit = Some(end.exit);
                 view.reason = Some(end.reason);
                 view.ending = None;

@@ -169,6 +169,7 @@ impl Queue {
     pub(crate) fn settle(&mut self, now: u64, job: JobId) {
         let has_tasks = array::has_tasks(self, job);
         let of_tasks = array::array_verdict(self, job);
+        let day = self.day(now);
         let Some(entry) = self.jobs.get_mut(&job) else { return };
         let is_array = entry.view.terms.array.is_some();
         let is_to_begin = !entry.has_begun() && entry.verdict.is_none() && !is_array;
@@ -179,7 +180,7 @@ impl Queue {
         entry.view.state = verdict.as_ref().map_or(State::Done, |verdict| verdict.state);
         entry.view.exit = Some(verdict.as_ref().map_or(0, |verdict| verdict.exit));
         entry.view.reason = verdict.map(|verdict| verdict.reason);
-        entry.view.ended = Some(now);
+        entry.view.ended = Some(day);
         entry.view.ending = None;
         let notify = entry.notification();
         entry.work = None;

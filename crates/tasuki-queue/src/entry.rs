@@ -10,7 +10,12 @@ const COMMAND_MAX: usize = 1000;
 /// A job in the queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
+    /// What is shown of it; its times are those of the day.
     pub view: JobView,
+    /// When it came, by the queue's own time.
+    pub came: u64,
+    /// When its ranks were started, by the queue's own time.
+    pub begun: Option<u64>,
     /// What is to be run, until it is over.
     pub work: Option<Work>,
     /// The command whose end ends the job.
@@ -64,6 +69,8 @@ impl Entry {
 
     pub fn of(view: JobView, work: Option<Work>, attended: Option<Attendance>) -> Self {
         Self {
+            came: view.submitted,
+            begun: view.begun,
             view,
             work,
             attended,
@@ -98,7 +105,7 @@ impl Entry {
     /// When it has run as long as it may; `None`: it has no limit, has not begun or stands still.
     pub fn deadline(&self) -> Option<u64> {
         let is_running = self.has_begun() && self.view.state == State::Running && self.frozen.is_none();
-        let begun = self.view.begun.filter(|_| is_running)?;
+        let begun = self.begun.filter(|_| is_running)?;
         Some(begun.saturating_add(self.view.held).saturating_add(self.view.terms.timeout?))
     }
 

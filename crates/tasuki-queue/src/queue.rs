@@ -27,6 +27,8 @@ pub struct Queue {
     pub(crate) is_advancing: bool,
     /// When it was last told the time.
     pub(crate) looked: u64,
+    /// How much the clock of the day is ahead of the times that it is told, seconds.
+    pub(crate) ahead: i64,
     /// What the jobs of each user may take.
     pub(crate) limits: UserLimits,
 }
@@ -54,6 +56,7 @@ impl Queue {
             rows: Rows::default(),
             is_advancing: false,
             looked: 0,
+            ahead: 0,
             limits: UserLimits::default(),
         }
     }
@@ -61,6 +64,18 @@ impl Queue {
     /// A queue whose users' jobs may take so much.
     pub fn with_limits(self, limits: UserLimits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// How much the clock of the day is ahead of the times that this queue is told, seconds. It changes when
+    /// somebody sets that clock: no job runs or waits longer or shorter by that, but jobs that were to begin
+    /// at a time of the day follow it, as does what is shown.
+    pub fn set_ahead(&mut self, seconds: i64) {
+        self.ahead = seconds;
+    }
+
+    /// The time of the day, seconds since 1970.
+    pub(crate) fn day(&self, now: u64) -> u64 {
+        now.saturating_add_signed(self.ahead)
     }
 
     /// What is to be done next.
@@ -87,7 +102,9 @@ impl Queue {
         let id = self.next;
         self.next += 1;
         let attended = work.attended.then_some(Attendance::By(client));
-        self.jobs.insert(id, Entry::new(id, now, user, work, terms, attended));
+        let mut entry = Entry::new(id, now, user, work, terms, attended);
+        entry.view.submitted = self.day(now);
+        self.jobs.insert(id, entry);
         self.actions.push_back(Action::Save(id));
         schedule::advance(self, now);
         Ok(id)
@@ -116,13 +133,15 @@ impl Queue {
     pub(crate) fn begin(&mut self, now: u64, id: JobId, room: &Room) {
         let Some(work) = self.jobs.get(&id).and_then(|entry| entry.work.clone()) else { return };
         let (hosts, parts) = room.parts(&self.hosts, &work);
+        let day = self.day(now);
         let Some(entry) = self.jobs.get_mut(&id) else { return };
         entry.left = hosts.iter().copied().collect();
         entry.hosts = hosts;
         entry.row = room.row;
         entry.view.parts = parts.clone();
         entry.view.state = State::Running;
-        entry.view.begun = Some(now);
+        entry.view.begun = Some(day);
+        entry.begun = Some(now);
         entry.view.reason = None;
         let user = entry.view.user.clone();
         self.actions.push_back(Action::Save(id));

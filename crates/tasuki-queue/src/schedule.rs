@@ -29,7 +29,7 @@ pub(crate) fn advance(queue: &mut Queue, now: u64) {
         .jobs
         .iter()
         .filter(|(_, entry)| entry.is_waiting() && !entry.ending)
-        .map(|(id, entry)| (class(entry.sharing()) != Class::Urgent, turn(entry), *id))
+        .map(|(id, entry)| (class(entry.sharing()) != Class::Urgent, turn(entry, queue.ahead), *id))
         .collect();
     waiting.sort_unstable();
     let (mut gate, mut floor) = (None, Floor::now(&queue.hosts, &queue.jobs));
@@ -81,7 +81,7 @@ fn try_begin(
 /// Why a job may not begin, however many slots are free.
 fn hindrance(queue: &Queue, now: u64, entry: &Entry) -> Option<String> {
     let terms = &entry.view.terms;
-    if terms.begin.is_some_and(|begin| begin > now) {
+    if terms.begin.is_some_and(|begin| begin > queue.day(now)) {
         return Some("waits for its time".into());
     }
     let is_alive = |id: &&JobId| queue.view(**id).is_some_and(|view| !view.state.is_over());
@@ -132,7 +132,9 @@ pub fn handle_time(queue: &mut Queue, now: u64) {
 const TIMED_OUT: i32 = 124;
 
 /// A job's place in the order: the time since when it waits, and earlier by an hour for each point.
-fn turn(entry: &Entry) -> i64 {
-    let since = entry.view.terms.begin.unwrap_or(0).max(entry.view.submitted);
+/// `ahead`: how much the clock of the day is ahead of the queue's time, seconds.
+fn turn(entry: &Entry, ahead: i64) -> i64 {
+    let begin = entry.view.terms.begin.unwrap_or(0).saturating_add_signed(ahead.saturating_neg());
+    let since = begin.max(entry.came);
     since as i64 - i64::from(entry.view.terms.priority) * POINT
 }

@@ -5,6 +5,7 @@ mod follow;
 mod input;
 mod progress;
 mod tell;
+mod times;
 
 use crate::{Bundle, RuntimeError, journal::Journal, turns::now_is};
 use follow::Followers;
@@ -12,13 +13,13 @@ use input::{Inputs, Next};
 use std::{
     collections::{BTreeMap, VecDeque},
     path::Path,
-    time::{SystemTime, UNIX_EPOCH},
 };
 use tasuki_control::{JobId, Order, Presence, Reply, Report, Request, Table, Terms, User, Work};
 use tasuki_notify::Notifiers;
 use tasuki_pmi::Joint;
 use tasuki_queue::{Action, Client, HostIndex, Queue, Rows, Slicer};
 use tasuki_sys::clock::monotonic_ns;
+use times::Times;
 
 /// Jobs that are over and kept, with their output.
 const KEEP: usize = 1000;
@@ -30,6 +31,7 @@ const SLICE: u64 = 100_000_000;
 pub(crate) struct Head {
     bundle: Bundle,
     queue: Queue,
+    times: Times,
     slicer: Slicer,
     /// The table of slices that hosts were told last.
     table: Table,
@@ -45,16 +47,17 @@ pub(crate) struct Head {
 impl Head {
     /// Takes over what was written down in the daemon's folder.
     pub fn open(bundle: &Bundle, folder: &Path) -> Result<Self, RuntimeError> {
-        let journal = Journal::open(folder)?;
+        let (journal, times) = (Journal::open(folder)?, Times::begin());
         let mut queue = Queue::new(bundle.hosts.iter().map(|host| (host.name.clone(), host.slots)))
             .with_limits(bundle.limits);
         let (saved, last) = journal.load();
         queue.reserve(last);
-        queue.restore(now(), saved);
+        queue.restore(times.now(), saved);
         let mut slicer = Slicer::new(journal.slice().unwrap_or(SLICE));
         let mut head = Self {
             bundle: bundle.clone(),
             queue,
+            times,
             table: slicer.change(monotonic_ns(), Rows::default()),
             slicer,
             journal,
@@ -76,7 +79,8 @@ impl Head {
 
     /// Time has passed: jobs may have run too long, and others may begin.
     pub fn handle_time(&mut self) {
-        self.queue.handle_time(now());
+        self.queue.set_ahead(self.times.ahead());
+        self.queue.handle_time(self.times.now());
         self.tell_users();
         self.act();
     }
@@ -84,14 +88,14 @@ impl Head {
     /// A host has fallen silent, or is of another version.
     pub fn host_lost(&mut self, host: HostIndex, presence: Presence) {
         self.commands_gone(host);
-        self.queue.host_lost(now(), host, presence);
+        self.queue.host_lost(self.times.now(), host, presence);
         self.act();
     }
 
     /// A host's daemon is gone; its jobs may go on.
     pub fn host_away(&mut self, host: HostIndex, why: &str) {
         self.commands_gone(host);
-        self.queue.host_away(now(), host, why);
+        self.queue.host_away(self.times.now(), host, why);
         self.inputs.part(|job| self.queue.first_host(job) == Some(host));
         self.act();
     }
@@ -103,6 +107,7 @@ impl Head {
 
     /// A host reports something.
     pub fn report(&mut self, host: HostIndex, report: Report) {
+        self.queue.set_ahead(self.times.ahead());
         match report {
             Report::Beat => {}
             Report::Present { cores, memory, jobs } => {
@@ -121,7 +126,7 @@ impl Head {
                 let client = Client { host, session };
                 self.followers.client_gone(client);
                 self.inputs.drop_from(|from| from == client);
-                self.queue.client_gone(now(), client);
+                self.queue.client_gone(self.times.now(), client);
             }
             about_a_job => self.progress(host, about_a_job),
         }
@@ -145,9 +150,9 @@ impl Head {
             Request::Jobs { history, from } => Some(self.jobs(history, from)),
             Request::Submit { work, terms } => Some(self.submit(client, user, *work, *terms)),
             Request::Slice { ns } => Some(self.set_slice(user, ns)),
-            Request::Cancel { job } => done(self.queue.cancel(now(), user, job)),
-            Request::Hold { job } => done(self.queue.hold(now(), user, job)),
-            Request::Resume { job } => done(self.queue.resume(now(), user, job)),
+            Request::Cancel { job } => done(self.queue.cancel(self.times.now(), user, job)),
+            Request::Hold { job } => done(self.queue.hold(self.times.now(), user, job)),
+            Request::Resume { job } => done(self.queue.resume(self.times.now(), user, job)),
             Request::Follow { job, from } => match self.queue.permit(user, job) {
                 Err(refusal) => Some(Reply::Refused(refusal.to_string())),
                 Ok(()) => {
@@ -178,7 +183,7 @@ impl Head {
         if let Some(why) = tell::too_long(&work) {
             return Reply::Refused(why);
         }
-        match self.queue.submit(now(), user, work, terms, client) {
+        match self.queue.submit(self.times.now(), user, work, terms, client) {
             Ok(job) => Reply::Submitted(job),
             Err(refusal) => Reply::Refused(refusal.to_string()),
         }
@@ -249,7 +254,7 @@ impl Head {
         let Some((view, work)) = self.queue.saved(job) else { return };
         if let Err(error) = self.journal.save(view, work) {
             let head = &self.bundle.head().name;
-            self.queue.fail(now(), job, format!("it cannot be written down on {head}: {error}"));
+            self.queue.fail(self.times.now(), job, format!("it cannot be written down on {head}: {error}"));
         }
     }
 
@@ -259,9 +264,4 @@ impl Head {
         }
         self.out.push_back((host, order));
     }
-}
-
-/// Seconds since 1970.
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

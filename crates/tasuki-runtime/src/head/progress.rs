@@ -1,6 +1,6 @@
 //! What hosts tell of jobs that run, and what is told to hosts that come back with jobs.
 
-use super::{Head, now};
+use super::Head;
 use crate::worker;
 use tasuki_control::{Exit, Fence, JobId, Kind, Order, Record, Report, Start};
 use tasuki_pmi::{FenceIn, FenceOut, Joint, Limits};
@@ -24,8 +24,8 @@ impl Head {
                 self.feed_rank(job);
             }
             Report::Exited { job, rank, exit } => self.exited(host, job, rank, exit),
-            Report::Broken { job, why, code } => self.queue.broken(now(), host, job, &why, code),
-            Report::Left { job } => self.queue.left(now(), host, job),
+            Report::Broken { job, why, code } => self.queue.broken(self.times.now(), host, job, &why, code),
+            Report::Left { job } => self.queue.left(self.times.now(), host, job),
             _ => {}
         }
     }
@@ -34,7 +34,7 @@ impl Head {
         if let Some(part) = self.queue.part_of(host, job) {
             if let Err(error) = self.followers.append(job, &self.journal.of(job), part, first, records) {
                 let why = format!("its output cannot be written on {}: {error}", self.bundle.head().name);
-                self.queue.fail(now(), job, why);
+                self.queue.fail(self.times.now(), job, why);
             }
             self.feed_followers(job);
         }
@@ -44,7 +44,7 @@ impl Head {
     }
 
     fn exited(&mut self, host: HostIndex, job: JobId, rank: u32, exit: Exit) {
-        self.queue.rank_ended(now(), host, job, rank, exit);
+        self.queue.rank_ended(self.times.now(), host, job, rank, exit);
         // Processes of an Open MPI's job have other numbers than its ranks.
         if self.queue.kind_of(job) == Some(Kind::Pmi1) && self.queue.takes_part(host, job) {
             self.absent(host, job, rank);
@@ -55,7 +55,7 @@ impl Head {
     fn absent(&mut self, host: HostIndex, job: JobId, rank: u32) {
         let stuck = self.joints.get_mut(&job).and_then(|joint| joint.gone(rank).err());
         if let Some(error) = stuck {
-            self.queue.broken(now(), host, job, &error.to_string(), None);
+            self.queue.broken(self.times.now(), host, job, &error.to_string(), None);
         }
     }
 
@@ -70,7 +70,7 @@ impl Head {
                 if let Err(error) = self.journal.save_fences(job, joint.results()) {
                     let head = &self.bundle.head().name;
                     return self.queue.fail(
-                        now(),
+                        self.times.now(),
                         job,
                         format!("it cannot be written down on {head}: {error}"),
                     );
@@ -79,7 +79,7 @@ impl Head {
                 let hosts = self.queue.hosts_of(job).into_iter();
                 self.out.extend(hosts.map(|host| (host, order.clone())));
             }
-            Err(error) => self.queue.broken(now(), host, job, &error.to_string(), None),
+            Err(error) => self.queue.broken(self.times.now(), host, job, &error.to_string(), None),
         }
     }
 
@@ -90,7 +90,7 @@ impl Head {
         }
         match Joint::new(&worker::shape(start), Limits::default()) {
             Ok(joint) => drop(self.joints.insert(start.job, joint)),
-            Err(error) => self.queue.fail(now(), start.job, error.to_string()),
+            Err(error) => self.queue.fail(self.times.now(), start.job, error.to_string()),
         }
     }
 
@@ -101,7 +101,7 @@ impl Head {
             if let Err(why) = self.resume_job(&start) {
                 let head = &self.bundle.head().name;
                 let why = format!("what {head} has written down of it cannot be read: {why}");
-                self.queue.fail(now(), start.job, why);
+                self.queue.fail(self.times.now(), start.job, why);
             }
         }
     }
@@ -123,7 +123,7 @@ impl Head {
         if !jobs.is_empty() {
             self.out.push_back((host, Order::Table(Box::new(self.table.clone()))));
         }
-        self.queue.host_back(now(), host, cores, jobs);
+        self.queue.host_back(self.times.now(), host, cores, jobs);
         for job in jobs.iter().filter(|job| self.queue.takes_part(host, **job)) {
             let missed = self.joints.get(job).into_iter().flat_map(Joint::missed);
             self.out.extend(missed.map(|out| (host, fenced(*job, out))));
