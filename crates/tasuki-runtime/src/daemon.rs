@@ -160,9 +160,10 @@ impl Daemon {
                 all.extend(socket.map(|(fd, words, room)| (Token::Uplink, fd, flags(words, room))));
             }
         }
-        if self.has_room() {
-            let shepherds = self.worker.shepherds();
-            all.extend(shepherds.map(|(job, fd)| (Token::Shepherd(job), fd, flags(true, false))));
+        let listens = self.has_room();
+        for (job, fd, room) in self.worker.shepherds().filter(|(.., room)| listens || *room) {
+            let flags = if listens { flags(true, room) } else { PollFlags::POLLOUT };
+            all.push((Token::Shepherd(job), fd, flags));
         }
         let mut polled: Vec<PollFd> = all.iter().map(|(_, fd, flags)| PollFd::new(*fd, *flags)).collect();
         match poll(&mut polled, PollTimeout::from(TICK_MS)) {
@@ -198,7 +199,10 @@ impl Daemon {
             Token::Uplink => {
                 self.uplink(Uplink::turn);
             }
-            Token::Shepherd(job) => self.worker.pull(job),
+            Token::Shepherd(job) => {
+                self.worker.push(job);
+                self.worker.pull(job);
+            }
         }
     }
 

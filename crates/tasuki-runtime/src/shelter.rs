@@ -91,6 +91,11 @@ impl Shelter {
         taken
     }
 
+    /// How the processes of a job are held together, as its shepherd has written it down.
+    pub fn residence(&self, job: JobId) -> Option<Residence> {
+        residence(&self.socket(job))
+    }
+
     fn memo(&self, job: JobId) -> Option<Memo> {
         let text = fs::read(self.socket(job).with_extension(MEMO)).ok()?;
         serde_json::from_slice(&text).ok().filter(|memo: &Memo| memo.version == self.version)
@@ -125,11 +130,13 @@ fn end_job(socket: &Path, job: JobId) {
             }
         }
     }
-    let residence = fs::read(socket.with_extension(RESIDENCE)).ok();
-    let residence = residence.and_then(|text| serde_json::from_slice(&text).ok());
     // Processes that do not even die by SIGKILL are in the kernel's hands; the job was given up.
-    let _ = sweep(&name(job), &residence.unwrap_or(Residence::Processes));
+    let _ = sweep(&name(job), &residence(socket).unwrap_or(Residence::Processes));
     remove_files(socket);
+}
+
+fn residence(socket: &Path) -> Option<Residence> {
+    serde_json::from_slice(&fs::read(socket.with_extension(RESIDENCE)).ok()?).ok()
 }
 
 /// Removes the files of a job. What stays is looked at by the next daemon, and removed then.

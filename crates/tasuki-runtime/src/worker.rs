@@ -1,6 +1,7 @@
 //! What every daemon does for the jobs that have ranks on its host: it has shepherds start them, passes
 //! orders on to the shepherds, and reports what they tell.
 
+mod late;
 mod openmpi;
 mod plain;
 mod spec;
@@ -26,9 +27,6 @@ use tasuki_shepherd::{Command, OwnerEnd, Residence, Shepherd};
 
 /// How long ranks may take to end after SIGTERM, before they are killed.
 const GRACE_MS: u64 = 2000;
-/// How long a rank that has left its MPI without MPI_Finalize may take to end, before that is said to be why
-/// the job ends: how the rank ended says more.
-const LOST: Duration = Duration::from_secs(1);
 /// Events of a shepherd that are handled before others have their turn.
 const EVENTS_MAX: usize = 64;
 
@@ -49,6 +47,10 @@ struct Running {
     is_over: bool,
     /// The queue wants to hear nothing of the job any more.
     is_forgotten: bool,
+    /// When its shepherd, which has been told to end it, is to be asked whether it works.
+    ask_at: Option<Instant>,
+    /// When its shepherd was asked that, if it has said nothing since.
+    asked: Option<Instant>,
 }
 
 impl Running {
@@ -62,6 +64,8 @@ impl Running {
             taken: 0,
             is_over: false,
             is_forgotten: false,
+            ask_at: None,
+            asked: None,
         }
     }
 }
@@ -107,9 +111,20 @@ impl Worker {
         self.out.pop_front()
     }
 
-    /// The descriptors of all shepherds.
-    pub fn shepherds(&self) -> impl Iterator<Item = (JobId, BorrowedFd<'_>)> {
-        self.jobs.iter().map(|(job, running)| (*job, running.shepherd.as_fd()))
+    /// The descriptors of all shepherds, with whether each is to be watched for room.
+    pub fn shepherds(&self) -> impl Iterator<Item = (JobId, BorrowedFd<'_>, bool)> {
+        self.jobs.iter().map(|(job, running)| {
+            let awaits_room = running.shepherd.commands().waiting() > 0;
+            (*job, running.shepherd.as_fd(), awaits_room)
+        })
+    }
+
+    /// Sends a job's shepherd what its socket takes now of what it was told.
+    pub fn push(&self, job: JobId) {
+        if let Some(running) = self.jobs.get(&job) {
+            // A shepherd that does not listen has ended, which the next reading finds.
+            let _ = running.shepherd.commands().flush();
+        }
     }
 
     /// Does what the daemon that keeps the queue says.
@@ -125,7 +140,7 @@ impl Worker {
             }
             Order::Freeze { job } => self.tell(job, &Command::Freeze),
             Order::Thaw { job } => self.tell(job, &Command::Thaw),
-            Order::End { job } => self.tell(job, &Command::End { grace_ms: GRACE_MS }),
+            Order::End { job } => self.end(job),
             Order::Taken { job, number } => self.taken(job, number),
             Order::Forget { job } => self.forget(job),
             Order::Beat | Order::Answer { .. } | Order::Table(_) | Order::Clock { .. } => {}
@@ -203,43 +218,18 @@ impl Worker {
             taken += 1;
             match running.shepherd.next(Some(Duration::ZERO)) {
                 Ok(None) => return,
-                Ok(Some(event)) => self.handle(job, event),
+                Ok(Some(event)) => {
+                    running.has_spoken(Instant::now());
+                    self.handle(job, event);
+                }
                 Err(error) => return self.shepherd_gone(job, &error.to_string()),
             }
         }
     }
-
-    fn shepherd_gone(&mut self, job: JobId, why: &str) {
-        let Some(running) = self.jobs.remove(&job) else { return };
-        self.shelter.forget(job);
-        let mut why = format!("its shepherd ended: {why}");
-        if let Some(residence) = &running.residence
-            && let Err(error) = tasuki_shepherd::sweep(&name(job), residence)
-        {
-            why = format!("{why}; what is left of it cannot be ended: {error}");
-        }
-        self.out.extend([Report::Broken { job, why, code: None }, Report::Left { job }]);
-    }
-
-    /// Says of ranks that have left their MPI and do not end why their job ends.
-    pub fn handle_time(&mut self, now: Instant) {
-        for (job, running) in &mut self.jobs {
-            let late: Vec<u32> =
-                running.lost.extract_if(.., |_, since| now - *since > LOST).map(|(r, _)| r).collect();
-            let report = |rank| Report::Broken { job: *job, why: without_finalize(rank), code: None };
-            if !late.is_empty() && running.lost.is_empty() {
-                send(running, &Command::Taken(running.taken));
-            }
-            self.out.extend(late.into_iter().map(report));
-        }
-    }
 }
 
-fn without_finalize(rank: u32) -> String {
-    format!("rank {rank} left its MPI without MPI_Finalize, so that others could wait for it for ever")
-}
-
+/// Tells a shepherd something. One that does not read holds up nobody.
 fn send(running: &Running, command: &Command) {
     // A shepherd that does not listen has ended, which the next reading finds.
-    let _ = running.shepherd.commands().send(command);
+    let _ = running.shepherd.commands().post(command);
 }

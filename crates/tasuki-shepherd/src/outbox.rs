@@ -41,9 +41,18 @@ impl Outbox {
     /// # Errors
     /// If the descriptor takes no more for ever, for instance because its other end is closed.
     pub fn flush(&mut self, to: impl AsFd) -> Result<usize, Errno> {
+        self.flush_by(|bytes| write(to.as_fd(), bytes))
+    }
+
+    /// Hands bytes to a call, which says how many it has taken, until it takes no more now (`EAGAIN`).
+    /// Returns how many bytes it took.
+    ///
+    /// # Errors
+    /// Any other that the call has, but `EINTR`.
+    pub fn flush_by(&mut self, take: impl Fn(&[u8]) -> Result<usize, Errno>) -> Result<usize, Errno> {
         let mut total = 0;
         while let Some(first) = self.parts.front() {
-            match write(to.as_fd(), &first[self.written..]) {
+            match take(&first[self.written..]) {
                 Ok(count) => {
                     total += count;
                     self.written += count;

@@ -2,24 +2,28 @@
 
 use crate::{
     Command, Event, JobSpec, OwnerEnd, ShepherdError,
+    outbox::Outbox,
     wire::{Inbox, Message},
 };
 use nix::{
     poll::{PollFd, PollFlags, PollTimeout, poll},
-    sys::socket::{getsockopt, sockopt::PeerCredentials},
-    unistd::Uid,
+    sys::{
+        signal::{self, Signal},
+        socket::{MsgFlags, getsockopt, send, sockopt::PeerCredentials},
+    },
+    unistd::{Pid, Uid},
 };
 use std::{
     ffi::OsString,
-    io::{self, Read, Write},
+    io::{self, Read},
     net::Shutdown,
     os::{
-        fd::{AsFd, BorrowedFd, OwnedFd},
+        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
         unix::net::UnixStream,
     },
     path::Path,
     process::{self, Child, Stdio},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -42,15 +46,59 @@ pub struct Shepherd {
 
 /// Sends commands to a shepherd, from any thread.
 #[derive(Clone, Debug)]
-pub struct Commands(Arc<Mutex<UnixStream>>);
+pub struct Commands(Arc<Mutex<Line>>);
+
+/// The way to a shepherd.
+#[derive(Debug)]
+struct Line {
+    socket: UnixStream,
+    outbox: Outbox,
+}
+
+impl Line {
+    fn flush(&mut self, how: MsgFlags) -> io::Result<()> {
+        let socket = self.socket.as_raw_fd();
+        self.outbox.flush_by(|bytes| send(socket, bytes, how | MsgFlags::MSG_NOSIGNAL))?;
+        Ok(())
+    }
+}
 
 impl Commands {
-    /// Sends a command. The shepherd reads commands at once, whatever its ranks do.
+    /// Sends a command, and waits until the shepherd's socket has taken it. A shepherd that works reads
+    /// commands at once, whatever its ranks do.
     ///
     /// # Errors
     /// If the shepherd is gone.
     pub fn send(&self, command: &Command) -> io::Result<()> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(&command.encode())
+        let mut line = self.line();
+        line.outbox.push(command.encode());
+        line.flush(MsgFlags::empty())
+    }
+
+    /// Sends a command without ever waiting: what the socket does not take now waits for [`Commands::flush`].
+    ///
+    /// # Errors
+    /// If the shepherd is gone.
+    pub fn post(&self, command: &Command) -> io::Result<()> {
+        self.line().outbox.push(command.encode());
+        self.flush()
+    }
+
+    /// Sends what waits and the socket takes now.
+    ///
+    /// # Errors
+    /// If the shepherd is gone.
+    pub fn flush(&self) -> io::Result<()> {
+        self.line().flush(MsgFlags::MSG_DONTWAIT)
+    }
+
+    /// Bytes of commands that wait until the shepherd reads.
+    pub fn waiting(&self) -> usize {
+        self.line().outbox.len()
+    }
+
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -76,9 +124,10 @@ impl Shepherd {
         let mut shepherd = Self::new(ours)?;
         shepherd.child = Some(child);
         shepherd.survives = job.owner != OwnerEnd::Kill;
-        let told =
-            shepherd.commands.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(&job.encode());
-        told.map_err(start)?;
+        let mut line = shepherd.commands.line();
+        line.outbox.push(job.encode());
+        line.flush(MsgFlags::empty()).map_err(start)?;
+        drop(line);
         Ok(shepherd)
     }
 
@@ -101,7 +150,8 @@ impl Shepherd {
     }
 
     fn new(socket: UnixStream) -> Result<Self, ShepherdError> {
-        let commands = Commands(Arc::new(Mutex::new(socket.try_clone()?)));
+        let line = Line { socket: socket.try_clone()?, outbox: Outbox::default() };
+        let commands = Commands(Arc::new(Mutex::new(line)));
         let inbox = Inbox::default();
         Ok(Self { socket, commands, inbox, child: None, ended: false, survives: false, heard: Some(0) })
     }
@@ -127,6 +177,23 @@ impl Shepherd {
     /// The shepherd's process, if this handle has started it.
     pub fn pid(&self) -> Option<u32> {
         self.child.as_ref().map(Child::id)
+    }
+
+    /// Kills the shepherd's process, whatever it does. What is left of its job is to be swept
+    /// ([`sweep`](crate::sweep)).
+    ///
+    /// # Errors
+    /// If the kernel refuses, or does not say which process it is.
+    pub fn kill(&mut self) -> io::Result<()> {
+        if let Some(child) = &mut self.child {
+            return child.kill();
+        }
+        // One that was started by an earlier owner is the process that listens at its socket.
+        let pid = getsockopt(&self.socket, PeerCredentials)?.pid();
+        if pid <= 1 || pid == process::id() as i32 {
+            return Err(io::Error::other("its process is not known"));
+        }
+        Ok(signal::kill(Pid::from_raw(pid), Signal::SIGKILL)?)
     }
 
     /// The next event. Waits for it as long as `wait` says, for ever if that is `None`; `Ok(None)`: the

@@ -1,6 +1,6 @@
 //! What shepherds tell, as it is reported to the queue.
 
-use super::{Worker, without_finalize};
+use super::{Worker, late::without_finalize};
 use std::time::Instant;
 use tasuki_control::{Bytes, Exit, Fence, JobId, Punctuality, Record, Report, Stream};
 use tasuki_shepherd::{End, Event, Kept, State};
