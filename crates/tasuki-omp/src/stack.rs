@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use tasuki_shared::PAGE;
+use tasuki_shared::{PAGE, Shared};
 
 use crate::thread;
 
@@ -47,9 +47,11 @@ impl Stacks {
         (number < self.count).then(|| self.of(number))
     }
 
-    /// Makes the last page of some of this process's stacks one that must not be touched: code that needs
-    /// more is ended by the kernel, as it would be elsewhere, and does not write to another thread's stack.
-    pub fn guard(&self, numbers: Range<usize>) -> std::io::Result<()> {
+    /// Makes the last page of this process's stacks, which have these numbers, one that must not be touched:
+    /// code that needs more is ended by the kernel, as it would be elsewhere, and does not write to another
+    /// thread's stack. Nobody asks for the last page of any stack because of what lies beside it.
+    pub fn guard(&self, numbers: Range<usize>, shared: &Shared) -> std::io::Result<()> {
+        (0..self.count).for_each(|number| shared.leave_out(self.of(number).start));
         for number in numbers {
             let page = self.of(number).start as *mut c_void;
             // SAFETY: nothing has used the stack yet, and the page is the last that code comes to.

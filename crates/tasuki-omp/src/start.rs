@@ -179,7 +179,7 @@ fn join(main: usize, libc_start: usize) -> Result<&'static World, String> {
     let heap = Heap::new(heap_start, heap_end, top);
     let stacks = Stacks { first: stacks_start, bytes: stack_bytes, count };
     let first = (meeting.rank * per_process) as usize;
-    stacks.guard(first..first + per_process as usize).map_err(|error| text(&error))?;
+    stacks.guard(first..first + per_process as usize, &shared).map_err(|error| text(&error))?;
     let world =
         World::set(World::new(shared, heap, control, (stacks, data), per_process, schedule, profiler));
     team::start_threads(world).map_err(|error| format!("a thread cannot be started: {error}"))?;

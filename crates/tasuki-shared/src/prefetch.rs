@@ -52,6 +52,8 @@ pub(crate) struct Prefetch {
     kept: usize,
     queue: VecDeque<(Page, Access)>,
     under_way: HashSet<Page>,
+    /// Pages that are not asked for.
+    left_out: HashSet<Page>,
 }
 
 /// What is known of the phases of one key.
@@ -101,6 +103,7 @@ impl Prefetch {
             kept: 0,
             queue: VecDeque::new(),
             under_way: HashSet::new(),
+            left_out: HashSet::new(),
         }
     }
 
@@ -153,10 +156,18 @@ impl Prefetch {
         self.under_way.remove(&page);
     }
 
+    /// A page that is never asked for early.
+    pub fn leave_out(&mut self, page: Page) {
+        self.left_out.insert(page);
+    }
+
     /// The next page to ask for now.
     pub fn next(&mut self) -> Option<(Page, Access)> {
         if self.under_way.len() >= AT_A_TIME {
             return None;
+        }
+        while self.queue.front().is_some_and(|(page, _)| self.left_out.contains(page)) {
+            self.queue.pop_front();
         }
         let (page, access) = self.queue.pop_front()?;
         self.under_way.insert(page);

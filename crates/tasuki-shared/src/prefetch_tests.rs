@@ -148,3 +148,11 @@ fn rows_of_several_threads_and_the_end_of_the_memory_are_known() {
     assert!(one < 75 && other < 75, "{one} {other}");
     assert!(here.iter().all(|&page| page < 2000));
 }
+
+#[test]
+fn pages_that_are_left_out_are_not_asked_for() {
+    let (mut prefetch, mut here) = (Prefetch::new(2000), HashSet::new());
+    prefetch.leave_out(Page(108));
+    read(&mut prefetch, &mut here, 100, 8);
+    assert!(here.contains(&109) && !here.contains(&108), "{here:?}");
+}

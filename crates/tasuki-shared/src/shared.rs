@@ -226,6 +226,14 @@ impl Shared {
         })
     }
 
+    /// The page at this address is never asked for early, as what follows pages that are read in a row is: a
+    /// process has made it one that must not be touched, and could not send it.
+    pub fn leave_out(&self, address: usize) {
+        if let Some(page) = self.inner.segment.page_of(address) {
+            self.inner.lock().prefetch.leave_out(page);
+        }
+    }
+
     /// What has happened here since the process joined.
     pub fn counters(&self) -> Counters {
         self.inner.lock().node.counters()
