@@ -3,21 +3,25 @@
 use std::sync::atomic::Ordering;
 
 use crate::doacross;
-use crate::plan::{Kind, Loop, Plan};
+use crate::plan::{Kind, Loop, Plan, Schedule};
 use crate::thread::{self, Member};
 use crate::work;
 use crate::world::World;
 
 /// The loop with the schedule that `OMP_SCHEDULE` or `omp_set_schedule` say.
 pub fn runtime(plan: Plan) -> Plan {
-    let Some(world) = World::get() else { return plan };
-    let (kind, chunk) = &world.schedule;
-    let kind = match kind.load(Ordering::Relaxed) {
+    let (kind, chunk) = schedule_of_run();
+    let kind = match kind {
         2 => Kind::Dynamic,
         3 => Kind::Guided,
         _ => Kind::Static,
     };
-    plan.schedule(kind, chunk.load(Ordering::Relaxed))
+    plan.schedule(kind, chunk)
+}
+
+/// What `OMP_SCHEDULE` or `omp_set_schedule` say, as this thread has it.
+pub fn schedule_of_run() -> Schedule {
+    thread::schedule().or_else(|| World::get().map(|world| world.schedule)).unwrap_or((1, 0))
 }
 
 /// A thread comes to a loop.

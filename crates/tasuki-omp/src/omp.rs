@@ -4,8 +4,8 @@ use std::ffi::{c_double, c_int};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use crate::lock::{self, Nested};
-use crate::thread;
 use crate::world::World;
+use crate::{loops, thread};
 
 /// Functions without arguments that return a number, for C and Fortran.
 macro_rules! numbers {
@@ -109,11 +109,8 @@ extern "C" fn omp_get_wtick_() -> c_double {
 
 #[unsafe(no_mangle)]
 extern "C" fn omp_set_schedule(kind: c_int, chunk: c_int) {
-    if let Some(world) = World::get() {
-        // The highest bit says "monotonic".
-        world.schedule.0.store(kind as u32 & 0x7fff_ffff, Ordering::Relaxed);
-        world.schedule.1.store(chunk.into(), Ordering::Relaxed);
-    }
+    // The highest bit says "monotonic".
+    thread::set_schedule(Some((kind as u32 & 0x7fff_ffff, chunk.into())));
 }
 
 #[unsafe(no_mangle)]
@@ -124,9 +121,7 @@ unsafe extern "C" fn omp_set_schedule_(kind: *const c_int, chunk: *const c_int) 
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn omp_get_schedule(kind: *mut c_int, chunk: *mut c_int) {
-    let set = World::get().map(|world| &world.schedule);
-    let (what, many) =
-        set.map_or((1, 0), |(what, many)| (what.load(Ordering::Relaxed), many.load(Ordering::Relaxed)));
+    let (what, many) = loops::schedule_of_run();
     // SAFETY: the program gives places to write to.
     unsafe { (*kind, *chunk) = (what as c_int, many as c_int) };
 }

@@ -14,6 +14,9 @@ pub enum Kind {
     Guided = 3,
 }
 
+/// What loops with the schedule of the run get: the kind, as in `omp_sched_t`, and the chunk.
+pub type Schedule = (u32, i64);
+
 /// A loop, the same in all threads of a team.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -108,11 +111,13 @@ pub struct Region {
     pub plan: Option<Plan>,
     /// The number of the first construct that shares out work.
     pub ticket: u64,
+    /// What its threads begin with.
+    pub schedule: Schedule,
 }
 
 impl Region {
     /// Words of a region that is told, before those of its call.
-    const WORDS: usize = 9;
+    const WORDS: usize = 11;
 
     /// As it is told: words of 8 bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -127,6 +132,8 @@ impl Region {
             plan.chunk,
             plan.kind as u64,
             plan.ordered.into(),
+            self.schedule.0.into(),
+            self.schedule.1 as u64,
         ];
         let call = self.call.as_ref().map_or_else(Vec::new, Call::to_words);
         words.into_iter().chain(call).flat_map(u64::to_le_bytes).collect()
@@ -140,12 +147,13 @@ impl Region {
     pub unsafe fn from_bytes(bytes: &[u8]) -> Option<Region> {
         let words: Vec<u64> = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
         let (head, call) = words.split_first_chunk::<{ Region::WORDS }>()?;
-        let [threads, ticket, is_loop, start, step, total, chunk, kind, ordered] = *head;
+        let [threads, ticket, is_loop, start, step, total, chunk, kind, ordered, run_kind, run_chunk] = *head;
+        let schedule = (run_kind as u32, run_chunk as i64);
         let kind = [Kind::Static, Kind::Dynamic, Kind::Guided].into_iter().find(|one| *one as u64 == kind)?;
         let plan = Plan { start: start as i64, step: step as i64, total, chunk, kind, ordered: ordered != 0 };
         let plan = (is_loop != 0).then_some(plan);
         // SAFETY: as the caller promises.
         let call = unsafe { Call::from_words(call) };
-        Some(Region { call, threads: threads as u32, plan, ticket })
+        Some(Region { call, threads: threads as u32, plan, ticket, schedule })
     }
 }

@@ -7,6 +7,7 @@ use std::ffi::{c_int, c_long, c_uint, c_ulong, c_ulonglong, c_void};
 
 use crate::call::Function;
 use crate::missing::missing;
+use crate::thread;
 
 /// A function that copies a task's arguments.
 type CopyFunction = unsafe extern "C" fn(*mut c_void, *mut c_void);
@@ -107,7 +108,7 @@ unsafe fn run_task(
         if let Some(part) = part {
             memory.cast::<[c_long; 2]>().write(part);
         }
-        function(memory);
+        thread::with_own_schedule(|| function(memory));
         crate::alloc::free(memory);
     }
 }

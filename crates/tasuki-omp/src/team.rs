@@ -6,7 +6,7 @@ use crate::call::Call;
 use crate::loan;
 use crate::locals::must;
 use crate::loops;
-use crate::plan::{Plan, Region};
+use crate::plan::{Loop, Plan, Region, Schedule};
 use crate::stack::{self, on_own_page, on_private, on_shared};
 use crate::thread::{self, ALONE, Member};
 use crate::world::World;
@@ -40,6 +40,7 @@ fn take_part(world: &World, region: &Region, local: u32) {
 fn enter(region: &Region, id: u32) {
     thread::join(Member { id, threads: region.threads, level: 1 });
     thread::set_ticket(region.ticket);
+    thread::set_schedule(Some(region.schedule));
     if let Some(plan) = region.plan {
         loops::begin(plan);
     }
@@ -52,12 +53,14 @@ pub fn parallel(mut call: Call, wanted: u32, plan: Option<Plan>) {
     let world = World::get().filter(|world| member.level == 0 && world.shared.rank() == 0);
     let threads = world.map_or(1, |world| world.team(wanted));
     let Some(world) = world.filter(|_| threads > 1) else {
-        return alone(&call, member, plan);
+        return alone(&call, plan);
     };
     let place = call.place();
     // SAFETY: rank 0's first thread is on its shared stack, and here until the region ends.
     let loan = unsafe { loan::lend_call(&mut call) };
-    let region = Region { call: Some(call.clone()), threads, plan, ticket: thread::ticket() };
+    let (ticket, own_schedule) = (thread::ticket(), thread::schedule());
+    let region =
+        Region { call: Some(call.clone()), threads, plan, ticket, schedule: loops::schedule_of_run() };
     on_private(|| {
         world.note_region(Some(place));
         must(world.shared.tell_all(&region.to_bytes()));
@@ -69,6 +72,7 @@ pub fn parallel(mut call: Call, wanted: u32, plan: Option<Plan>) {
     // the function.
     unsafe { on_own_page(world.stack(0), || call.run(0)) };
     thread::join(member);
+    thread::set_schedule(own_schedule);
     on_private(|| {
         world.timed(Wait::Barrier, || {
             world.locals.wait();
@@ -84,17 +88,38 @@ pub fn parallel(mut call: Call, wanted: u32, plan: Option<Plan>) {
     on_private(|| drop((call, region)));
 }
 
+/// What a thread is in when it comes to a region of one thread, and again when that has ended.
+pub struct Outer {
+    member: Member,
+    its_loop: Loop,
+    schedule: Option<Schedule>,
+}
+
+impl Outer {
+    /// The region begins.
+    pub fn leave() -> Outer {
+        let member = thread::member();
+        thread::join(Member { id: 0, threads: 1, level: member.level + 1 });
+        Outer { member, its_loop: thread::current_loop(), schedule: thread::schedule() }
+    }
+
+    /// The region has ended.
+    pub fn resume(self) {
+        thread::join(self.member);
+        thread::set_loop(self.its_loop);
+        thread::set_schedule(self.schedule);
+    }
+}
+
 /// A region inside of another one, or on one thread.
-fn alone(call: &Call, member: Member, plan: Option<Plan>) {
-    let outer = thread::current_loop();
-    thread::join(Member { id: 0, threads: 1, level: member.level + 1 });
+fn alone(call: &Call, plan: Option<Plan>) {
+    let outer = Outer::leave();
     if let Some(plan) = plan {
         loops::begin(plan);
     }
     // SAFETY: the program promises that its threads may call the function.
     unsafe { call.run(0) };
-    thread::join(member);
-    thread::set_loop(outer);
+    outer.resume();
 }
 
 /// What the processes beside rank 0 do until the program ends.
@@ -134,7 +159,7 @@ fn ends(place: usize) -> u64 {
 
 /// The program ends: the other processes may end, too.
 pub fn dismiss(world: &World) {
-    let region = Region { call: None, threads: 0, plan: None, ticket: 0 };
+    let region = Region { call: None, threads: 0, plan: None, ticket: 0, schedule: world.schedule };
     must(world.shared.tell_all(&region.to_bytes()));
 }
 

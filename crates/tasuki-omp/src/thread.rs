@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use crate::plan::Loop;
+use crate::plan::{Loop, Schedule};
 
 /// The team in which a thread runs.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,7 @@ thread_local! {
     static TICKET: Cell<u64> = const { Cell::new(0) };
     static WANTED: Cell<u32> = const { Cell::new(0) };
     static LOOP: Cell<Loop> = const { Cell::new(Loop::NONE) };
+    static SCHEDULE: Cell<Option<Schedule>> = const { Cell::new(None) };
 }
 
 /// Whether this thread runs the program's code, and what it allocates is shared.
@@ -86,6 +87,25 @@ pub fn current_loop() -> Loop {
 /// This thread is in this loop now.
 pub fn set_loop(to: Loop) {
     LOOP.set(to);
+}
+
+/// The schedule of the run as this thread has it: set by it, or that of the thread that came to the region;
+/// `None`: neither, so that it is that of `OMP_SCHEDULE`.
+pub fn schedule() -> Option<Schedule> {
+    SCHEDULE.get()
+}
+
+/// Sets it.
+pub fn set_schedule(to: Option<Schedule>) {
+    SCHEDULE.set(to);
+}
+
+/// Runs a task, whose changes of the schedule of the run are its own.
+pub fn with_own_schedule<T>(run: impl FnOnce() -> T) -> T {
+    let before = schedule();
+    let result = run();
+    set_schedule(before);
+    result
 }
 
 /// The next region of this thread is to have so many threads (`num_threads` of LLVM's compilers).

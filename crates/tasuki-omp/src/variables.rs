@@ -1,5 +1,7 @@
 //! Variables of the environment that OpenMP names.
 
+use crate::plan::Schedule;
+
 /// Threads of each process: `OMP_NUM_THREADS`, or one.
 pub fn threads() -> Result<u32, String> {
     let Ok(text) = std::env::var("OMP_NUM_THREADS") else { return Ok(1) };
@@ -39,8 +41,8 @@ pub fn stack_bytes() -> Result<usize, String> {
     Ok(bytes.max(first))
 }
 
-/// `OMP_SCHEDULE`: kind, as in `omp_sched_t`, and chunk.
-pub fn schedule() -> Result<(u32, i64), String> {
+/// `OMP_SCHEDULE`.
+pub fn schedule() -> Result<Schedule, String> {
     let Ok(text) = std::env::var("OMP_SCHEDULE") else { return Ok((1, 0)) };
     let wrong = || format!("OMP_SCHEDULE={text}: static, dynamic, guided or auto is expected, and a chunk");
     let plain = text.rsplit(':').next().unwrap_or_default();

@@ -1,13 +1,14 @@
 //! What belongs to the program in this process.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Arc, OnceLock};
 
 use tasuki_shared::{NODES_MAX, Shared};
 
 use crate::heap::Heap;
 use crate::locals::Locals;
+use crate::plan::Schedule;
 use crate::profile::Profiler;
 use crate::stack::Stacks;
 
@@ -96,8 +97,8 @@ pub struct World {
     pub locals: Locals,
     /// Threads that the next region gets; 0: all.
     pub wanted: AtomicU32,
-    /// `OMP_SCHEDULE`, or what `omp_set_schedule` has set: kind and chunk.
-    pub schedule: (AtomicU32, AtomicI64),
+    /// `OMP_SCHEDULE`, for threads that have no other.
+    pub schedule: Schedule,
     /// Records what happens, if a profile is asked for.
     pub profiler: Option<Arc<Profiler>>,
 }
@@ -127,7 +128,7 @@ impl World {
         control: *mut Control,
         (stacks, data): (Stacks, Range<usize>),
         per_process: u32,
-        schedule: (u32, i64),
+        schedule: Schedule,
         profiler: Option<Arc<Profiler>>,
     ) -> World {
         World {
@@ -139,7 +140,7 @@ impl World {
             per_process,
             locals: Locals::default(),
             wanted: AtomicU32::new(0),
-            schedule: (AtomicU32::new(schedule.0), AtomicI64::new(schedule.1)),
+            schedule,
             profiler,
         }
     }

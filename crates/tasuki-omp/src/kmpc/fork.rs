@@ -5,10 +5,9 @@ use std::ffi::c_int;
 
 use super::Place;
 use crate::call::{ARGUMENTS_MAX, Call, Microtask};
-use crate::plan::Loop;
 use crate::stack::on_private;
-use crate::team;
-use crate::thread::{self, Member};
+use crate::team::{self, Outer};
+use crate::thread;
 
 /// Arguments of a function with variable arguments that go in registers after three named ones.
 #[cfg(target_arch = "x86_64")]
@@ -123,26 +122,22 @@ unsafe extern "C" fn __kmpc_fork_call_if(
     team::parallel(call, if condition == 0 { 1 } else { wanted }, None);
 }
 
-/// What this thread was in before regions of one thread that it has begun, and has not ended yet.
-type Around = Vec<(Member, Loop)>;
-
 thread_local! {
-    static AROUND: RefCell<Around> = const { RefCell::new(Vec::new()) };
+    /// What this thread was in before regions of one thread that it has begun, and has not ended yet.
+    static AROUND: RefCell<Vec<Outer>> = const { RefCell::new(Vec::new()) };
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __kmpc_serialized_parallel(_place: Place, _thread: c_int) {
-    let member = thread::member();
     thread::take_pushed();
-    on_private(|| AROUND.with_borrow_mut(|around| around.push((member, thread::current_loop()))));
-    thread::join(Member { id: 0, threads: 1, level: member.level + 1 });
+    let outer = Outer::leave();
+    on_private(|| AROUND.with_borrow_mut(|around| around.push(outer)));
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __kmpc_end_serialized_parallel(_place: Place, _thread: c_int) {
-    if let Some((member, outer)) = on_private(|| AROUND.with_borrow_mut(Vec::pop)) {
-        thread::join(member);
-        thread::set_loop(outer);
+    if let Some(outer) = on_private(|| AROUND.with_borrow_mut(Vec::pop)) {
+        outer.resume();
     }
 }
 

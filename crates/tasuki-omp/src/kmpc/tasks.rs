@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 use super::Place;
-use crate::alloc;
+use crate::{alloc, thread};
 
 /// Flags of a task (`kmp_tasking_flags_t`): its variables have destructors.
 const HAS_DESTRUCTORS: c_int = 8;
@@ -97,11 +97,18 @@ unsafe extern "C" fn __kmpc_omp_task_alloc(
     task
 }
 
+/// # Safety
+/// The task was made by [`new`], and the compiler made what it runs.
+unsafe fn run(thread: c_int, task: *mut Task) {
+    // SAFETY: as the caller promises.
+    thread::with_own_schedule(|| unsafe { ((*task).run)(thread, task) });
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __kmpc_omp_task(_place: Place, thread: c_int, task: *mut Task) -> c_int {
     // SAFETY: the program made the task by the function above, and gives it away.
     unsafe {
-        ((*task).run)(thread, task);
+        run(thread, task);
         finish(task);
     }
     0
@@ -150,7 +157,7 @@ unsafe extern "C" fn __kmpc_taskloop(
             // It has the last iteration.
             copy(own, task, 1);
         }
-        ((*own).run)(thread, own);
+        run(thread, own);
         finish(own);
         finish(task);
     }

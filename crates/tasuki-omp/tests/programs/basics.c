@@ -79,6 +79,35 @@ static void loops(void) {
         CHECK(data[i] == 114 + (i % 2 == 0) && apart[i] == 1);
 }
 
+/* 3.2.12: a region has the schedule of the thread that came to it; what is set inside stays there. */
+static void schedules(int threads) {
+    static int hits[20];
+    int right = 0, once = 0, chunk;
+    omp_sched_t kind;
+    omp_set_schedule(omp_sched_dynamic, 1);
+#pragma omp parallel private(kind, chunk) reduction(+ : right, once)
+    {
+        /* More loops than those that threads may run ahead by. */
+        for (int time = 0; time < 70; time++) {
+#pragma omp for schedule(runtime)
+            for (int i = 0; i < 20; i++)
+                hits[i]++;
+#pragma omp single
+            once++;
+        }
+#pragma omp parallel
+        omp_set_schedule(omp_sched_static, 5);
+        omp_get_schedule(&kind, &chunk);
+        right += kind == omp_sched_dynamic && chunk == 1;
+        omp_set_schedule(omp_sched_guided, 3);
+    }
+    omp_get_schedule(&kind, &chunk);
+    CHECK(kind == omp_sched_dynamic && chunk == 1 && right == threads && once == 70);
+    for (int i = 0; i < 20; i++)
+        CHECK(hits[i] == 70);
+    omp_set_schedule(omp_sched_static, 0);
+}
+
 /* 2.15: reductions, first and last private values. */
 static void values(void) {
     long sum = 5, last = -1, begin = 3;
@@ -254,6 +283,7 @@ int main(int argc, char **argv) {
         CHECK(zeros[i] == 0);
     teams(threads);
     loops();
+    schedules(threads);
     values();
     once(threads);
     exclusion(threads);
