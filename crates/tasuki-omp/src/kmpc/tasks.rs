@@ -1,4 +1,7 @@
 //! Tasks, which run where they are made, at once, as the standard allows (`kmp_tasking.cpp` of LLVM 14).
+//!
+//! The compiler splits a task that is `untied` into parts, which other threads might go on with: each but the
+//! last one notes which comes next, asks for the task to be run again, and returns.
 
 use std::ffi::{c_int, c_void};
 
@@ -26,6 +29,10 @@ type Entry = unsafe extern "C" fn(c_int, *mut Task) -> c_int;
 #[repr(C, align(16))]
 struct Head {
     flags: c_int,
+    /// A thread runs a part of it.
+    runs: bool,
+    /// That part has asked for the next one.
+    again: bool,
     /// Bytes of the task, and of all with the variables that it shares.
     bytes: [usize; 2],
 }
@@ -48,7 +55,7 @@ fn new(flags: c_int, bytes: [usize; 2]) -> *mut Task {
     }
     // SAFETY: the memory is as large as both.
     unsafe {
-        memory.write(Head { flags, bytes });
+        memory.write(Head { flags, runs: false, again: false, bytes });
         memory.add(1).cast()
     }
 }
@@ -97,19 +104,43 @@ unsafe extern "C" fn __kmpc_omp_task_alloc(
     task
 }
 
+/// Runs a task, all parts of it, and gives its memory back.
+///
 /// # Safety
-/// The task was made by [`new`], and the compiler made what it runs.
+/// The task was made by [`new`], the compiler made what it runs, and nobody else uses it.
 unsafe fn run(thread: c_int, task: *mut Task) {
     // SAFETY: as the caller promises.
-    thread::with_own_schedule(|| unsafe { ((*task).run)(thread, task) });
+    unsafe {
+        (*head(task)).runs = true;
+        thread::with_own_schedule(|| ((*task).run)(thread, task));
+        run_rest(thread, task);
+    }
+}
+
+/// Runs the parts of a task that follow the first one, and gives its memory back.
+///
+/// # Safety
+/// As for [`run`]; the first part has run.
+unsafe fn run_rest(thread: c_int, task: *mut Task) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let head = head(task);
+        while std::mem::take(&mut (*head).again) {
+            thread::with_own_schedule(|| ((*task).run)(thread, task));
+        }
+        finish(task);
+    }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __kmpc_omp_task(_place: Place, thread: c_int, task: *mut Task) -> c_int {
-    // SAFETY: the program made the task by the function above, and gives it away.
+    // SAFETY: the program made the task by the function above, and gives it away, or is in a part of it.
     unsafe {
-        run(thread, task);
-        finish(task);
+        if (*head(task)).runs {
+            (*head(task)).again = true;
+        } else {
+            run(thread, task);
+        }
     }
     0
 }
@@ -121,10 +152,17 @@ unsafe extern "C" fn __kmpc_omp_task_with_deps(place: Place, thread: c_int, task
     unsafe { __kmpc_omp_task(place, thread, task) }
 }
 
+/// The program runs a task itself, or its first part.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __kmpc_omp_task_complete_if0(_place: Place, _thread: c_int, task: *mut Task) {
-    // SAFETY: the program has run the task.
-    unsafe { finish(task) };
+unsafe extern "C" fn __kmpc_omp_task_begin_if0(_place: Place, _thread: c_int, task: *mut Task) {
+    // SAFETY: the program made the task.
+    unsafe { (*head(task)).runs = true };
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __kmpc_omp_task_complete_if0(_place: Place, thread: c_int, task: *mut Task) {
+    // SAFETY: the program has run the task, or its first part.
+    unsafe { run_rest(thread, task) };
 }
 
 /// A loop as a task: all of it, with a copy of the variables, as the others would have.
@@ -147,7 +185,7 @@ unsafe extern "C" fn __kmpc_taskloop(
         if is_empty(&Range { first, last }, step) {
             return finish(task);
         }
-        let Head { flags, bytes } = head(task).read();
+        let Head { flags, bytes, .. } = head(task).read();
         let own = new(flags, bytes);
         own.cast::<u8>().copy_from_nonoverlapping(task.cast(), bytes[1]);
         if !(*task).shared.is_null() {
@@ -158,7 +196,6 @@ unsafe extern "C" fn __kmpc_taskloop(
             copy(own, task, 1);
         }
         run(thread, own);
-        finish(own);
         finish(task);
     }
 }
@@ -219,6 +256,6 @@ macro_rules! nothing {
 }
 
 nothing! {
-    __kmpc_omp_task_begin_if0 __kmpc_omp_taskwait __kmpc_omp_taskwait_deps_51 __kmpc_omp_taskyield
+    __kmpc_omp_taskwait __kmpc_omp_taskwait_deps_51 __kmpc_omp_taskyield
     __kmpc_omp_wait_deps __kmpc_taskgroup __kmpc_end_taskgroup __kmpc_omp_reg_task_with_affinity
 }

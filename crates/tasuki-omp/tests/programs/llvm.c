@@ -140,6 +140,40 @@ static void tasks(void) {
     CHECK(order[0] == 1 && order[1] == 2 && order[2] == 3 && next == 3);
 }
 
+/* 2.12.1: tasks that the compiler splits into parts, one inside of another, and in place. */
+static void untied(void) {
+    long sum = 0, inner = 0;
+    int placed = 0;
+#pragma omp parallel
+#pragma omp single
+    {
+        for (int i = 0; i < 100; i++) {
+#pragma omp task untied firstprivate(i) shared(sum, inner)
+            {
+                long mine = i;
+#pragma omp task untied firstprivate(i) shared(inner, mine)
+                {
+                    mine *= 2;
+#pragma omp taskyield
+#pragma omp atomic
+                    inner += i;
+                }
+#pragma omp taskwait
+#pragma omp atomic
+                sum += i + mine;
+            }
+        }
+#pragma omp task untied if (0) shared(placed)
+        {
+            placed++;
+#pragma omp taskwait
+            placed += 10;
+        }
+        placed *= 2;
+    }
+    CHECK(sum == 3 * 4950 && inner == 4950 && placed == 22);
+}
+
 /* 2.10: teams, as many as there may be, and what they share out. */
 static void teams(void) {
     static int done[300];
@@ -210,6 +244,7 @@ int main(int argc, char **argv) {
     many(threads);
     serial(threads);
     tasks();
+    untied();
     teams();
     locks(threads);
     handed(threads);
