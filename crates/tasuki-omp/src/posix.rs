@@ -1,14 +1,18 @@
 //! Locks of pthreads that lie in the program's shared memory. libc lets a thread that waits sleep in the
 //! kernel, and a thread of another host cannot wake it: here such a thread looks again and again. Locks
-//! elsewhere, as those of libraries, are libc's. Those with a limit on time are in [`timed`], what
-//! C++20 asks of the kernel itself in [`futex`].
+//! elsewhere, as those of libraries, are libc's. Those with a limit on time are in [`timed`], barriers in
+//! [`mod@barrier`], C11's in [`c11`], what C++20 asks of the kernel itself in [`futex`].
 
+mod barrier;
+mod c11;
 mod futex;
 mod timed;
 
 use std::ffi::{CStr, c_int, c_void};
 use std::mem::transmute;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
+
+use barrier::barrier;
 
 use crate::thread;
 use crate::work::until;
@@ -162,6 +166,8 @@ functions! {
     sem_wait(at: *mut libc::sem_t) waited(|| try_take(at));
     pthread_cond_signal(at: *mut libc::pthread_cond_t) tell(at);
     pthread_cond_broadcast(at: *mut libc::pthread_cond_t) tell(at);
+    pthread_barrier_wait(at: *mut libc::pthread_barrier_t) barrier(at).wait();
+    pthread_barrier_destroy(at: *mut libc::pthread_barrier_t) barrier(at).destroy();
 }
 
 /// Tries until it succeeds.

@@ -75,7 +75,7 @@ fn tried_or_errno(limit: &Limit, tries: impl Fn() -> c_int) -> c_int {
 macro_rules! timed {
     ($($day:ident $clock:ident ($at:ident: *mut $type:ty, $limit:ident) $shared:expr;)*) => {$(
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $day($at: *mut $type, end: *const timespec) -> c_int {
+        pub unsafe extern "C" fn $day($at: *mut $type, end: *const timespec) -> c_int {
             static OWN: Own = Own::of(concat!(stringify!($day), "\0"));
             type Real = unsafe extern "C" fn(*mut $type, *const timespec) -> c_int;
             if is_shared($at) {
@@ -119,7 +119,7 @@ timed! {
 
 /// See pthread_cond_timedwait(3).
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_cond_timedwait(
+pub unsafe extern "C" fn pthread_cond_timedwait(
     at: *mut pthread_cond_t,
     with: *mut pthread_mutex_t,
     end: *const timespec,

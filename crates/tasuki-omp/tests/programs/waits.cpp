@@ -1,6 +1,7 @@
-// waits THREADS: threads of a team wait for one another by means of C++ and pthreads, not of OpenMP. Each
+// waits THREADS: threads of a team wait for one another by means of C++, C11 and pthreads, not of OpenMP. Each
 // holds what it has for a while, so that the others have to wait. Prints "good THREADS".
 #include "check.h"
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -14,6 +15,7 @@
 #include <shared_mutex>
 #include <stdexcept>
 #include <thread>
+#include <threads.h>
 
 static void pause() {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -72,6 +74,59 @@ static bool waits_by_the_steady_clock() {
     return result == ETIMEDOUT && over;
 }
 
+static pthread_barrier_t *together;
+static std::atomic<int> came, last;
+
+// Threads at a barrier, of which one is told that it is the last: how often all others were there.
+static int meets(int threads) {
+    int full = 0;
+    for (int round = 1; round <= 10; round++) {
+        came++;
+        last += pthread_barrier_wait(together) == PTHREAD_BARRIER_SERIAL_THREAD;
+        full += came >= round * threads;
+        pthread_barrier_wait(together);
+        full += came == round * threads;
+        pthread_barrier_wait(together);
+    }
+    return full;
+}
+
+static mtx_t lock, nesting;
+static cnd_t told;
+static once_flag only = ONCE_FLAG_INIT;
+static int held, there, initialized;
+
+// What C11 has: how much of it is as it should be, of 5.
+static int locks_of_c(int threads) {
+    call_once(&only, [] {
+        pause();
+        initialized++;
+    });
+    int right = initialized == 1;
+    for (int i = 0; i < 10; i++) {
+        mtx_lock(&lock);
+        int before = held;
+        pause();
+        held = before + 1;
+        mtx_unlock(&lock);
+    }
+    mtx_lock(&nesting);
+    right += mtx_trylock(&nesting) == thrd_success;
+    mtx_unlock(&nesting);
+    mtx_unlock(&nesting);
+    timespec past = {0, 0};
+    mtx_lock(&lock);
+    right += mtx_trylock(&lock) == thrd_busy;
+    right += cnd_timedwait(&told, &lock, &past) == thrd_timedout;
+    // The last one wakes all others.
+    if (++there == threads)
+        cnd_broadcast(&told);
+    while (there < threads)
+        cnd_wait(&told, &lock);
+    mtx_unlock(&lock);
+    return right + (held > 0);
+}
+
 int main(int argc, char **argv) {
     pthread_condattr_t by;
     pthread_condattr_init(&by);
@@ -80,7 +135,12 @@ int main(int argc, char **argv) {
     int threads = omp_get_max_threads(), statics = 0, failed = 0, thrown = 0, seen = 0, tried = 0, late = 0;
     CHECK(argc == 2 && std::atoi(argv[1]) == threads);
     sem_init(&tickets, 0, 0);
-#pragma omp parallel reduction(+ : statics, failed, thrown, seen, tried, late)
+    together = new pthread_barrier_t;
+    pthread_barrier_init(together, nullptr, threads);
+    CHECK(mtx_init(&lock, mtx_plain) == thrd_success && cnd_init(&told) == thrd_success);
+    CHECK(mtx_init(&nesting, mtx_plain | mtx_recursive) == thrd_success);
+    int full = 0, right = 0;
+#pragma omp parallel reduction(+ : statics, failed, thrown, seen, tried, late, full, right)
     {
         statics += made(41);
         try {
@@ -140,6 +200,8 @@ int main(int argc, char **argv) {
             late += changed.wait_for(guard, std::chrono::milliseconds(2)) == std::cv_status::timeout;
         }
         late += waits_by_the_steady_clock();
+        full += meets(omp_get_num_threads());
+        right += locks_of_c(omp_get_num_threads());
         // Each lets the next one pass.
         if (omp_get_thread_num() == 0)
             sem_post(&tickets);
@@ -151,5 +213,8 @@ int main(int argc, char **argv) {
     CHECK(counted == 20 * threads && nested == 10 * threads && tried == threads);
     CHECK(written == 5 * threads && seen == 5 * threads);
     CHECK(called == 1 && thrown / 100 == 1 && attempts == (threads > 1 ? 2 : 1) && late == 2 * threads);
+    CHECK(full == 20 * threads && last == 10 && right == 5 * threads && held == 10 * threads);
+    pthread_barrier_destroy(together);
+    delete together;
     std::printf("good %s\n", argv[1]);
 }
