@@ -35,8 +35,10 @@ pub(crate) struct Core {
     pub news: bool,
     /// Why the memory is lost.
     pub lost: Option<String>,
-    /// The process is leaving: others may leave, too.
+    /// The process is leaving, as all others are: each may be gone at any time.
     pub leaving: bool,
+    /// One of them is gone, so that nobody needs this process any more.
+    pub dismissed: bool,
     /// Told what happens to pages.
     pub watch: Option<Arc<dyn Watch>>,
     /// What other processes have told.
@@ -62,6 +64,7 @@ impl Core {
             news: false,
             lost,
             leaving: false,
+            dismissed: false,
             watch,
             notes: Notes::default(),
             prefetch: Prefetch::new(pages),
@@ -126,7 +129,11 @@ impl Core {
                 }
                 Ok(())
             }
-            Completion::Error { peer, failure, send, .. } if !self.leaving => {
+            Completion::Error { .. } if self.leaving => {
+                (self.dismissed, self.news) = (true, true);
+                Ok(())
+            }
+            Completion::Error { peer, failure, send, .. } => {
                 let rank = self.peers.iter().position(|one| *one == peer && one.is_some());
                 let who = rank.map_or("a process".to_owned(), |rank| format!("rank {rank}"));
                 let at = peer.and_then(|peer| endpoint.peer_address(peer));

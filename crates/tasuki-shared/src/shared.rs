@@ -153,8 +153,9 @@ impl Shared {
                 core.act(&[], endpoint, segment)?;
                 Ok(entered)
             })?;
-            self.inner.wait(|core| (passed(core) > before).then_some(()))?;
-            if enters {
+            let is_over = |core: &mut Core| core.dismissed || passed(core) > before;
+            let dismissed = self.inner.wait(|core| is_over(core).then_some(core.dismissed))?;
+            if enters || dismissed {
                 return Ok(());
             }
         }
@@ -239,7 +240,8 @@ impl Shared {
         self.inner.lock().node.counters()
     }
 
-    /// Leaves together with all other processes. No thread may touch the memory any more.
+    /// Leaves together with all other processes. No thread may touch the memory any more. The memory is lost
+    /// if one of them ends without this.
     pub fn close(self) -> Result<(), Lost> {
         self.barrier_to_leave()
     }
@@ -251,8 +253,10 @@ impl Shared {
         self.barrier_to_leave()
     }
 
-    /// The last barrier: those who have passed it may be gone before this process is told.
+    /// All come to the end, or one is missed. Then all know that all have come, and each may go: those who
+    /// have passed this last barrier may be gone before this process is told.
     fn barrier_to_leave(&self) -> Result<(), Lost> {
+        self.barrier()?;
         self.inner.lock().leaving = true;
         self.barrier()
     }

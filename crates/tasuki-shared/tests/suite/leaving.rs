@@ -2,6 +2,8 @@
 
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use tasuki_shared::{Options, Shared};
 
@@ -14,7 +16,7 @@ static TOLD: AtomicU32 = AtomicU32::new(0);
 fn a_process_that_leaves_alone_is_missed() {
     let at = own_address();
     std::thread::scope(|scope| {
-        let (passed, all_passed) = std::sync::mpsc::channel();
+        let (passed, all_passed) = mpsc::channel();
         let stay = |rank| {
             let passed = passed.clone();
             scope.spawn(move || {
@@ -44,4 +46,27 @@ fn a_process_that_leaves_alone_is_missed() {
         others.into_iter().for_each(|other| other.join().expect("no panic"));
     });
     assert_eq!(TOLD.load(SeqCst), 2);
+}
+
+/// A process that waits for all to leave misses one that ends before it comes to that.
+#[test]
+fn a_process_that_ends_is_missed_by_one_that_leaves() {
+    let at = own_address();
+    let (leaves, left) = mpsc::channel();
+    let (told, tells) = mpsc::channel();
+    let one = std::thread::spawn(move || {
+        let shared = open(&meeting(0, 2, at));
+        shared.barrier().expect("passes");
+        leaves.send(()).expect("it is waited for");
+        told.send(shared.close().map_err(|lost| lost.to_string())).expect("it is waited for");
+    });
+    let other = open(&meeting(1, 2, at));
+    other.barrier().expect("passes");
+    left.recv().expect("it leaves");
+    // Most of the time it waits by then; whether it does makes no difference to what it is told.
+    std::thread::sleep(Duration::from_millis(500));
+    drop(other);
+    let lost = tells.recv_timeout(Duration::from_secs(60)).expect("it is told").expect_err("it is lost");
+    assert!(lost.starts_with("shared memory is lost: rank 1 "), "{lost}");
+    one.join().expect("no panic");
 }
