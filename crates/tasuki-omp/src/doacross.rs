@@ -12,7 +12,7 @@ use crate::work::{self, until};
 use crate::world::World;
 
 /// Loops around one another, of which the thread's iterations are told apart by their numbers.
-struct Loops {
+pub struct Loops {
     /// The construct.
     ticket: u64,
     /// Of each loop: the first value, the step and the number of iterations.
@@ -57,6 +57,17 @@ pub fn begin(each: impl Iterator<Item = Counted>) {
     let before = LOOPS.replace(Some(Loops { ticket, each, bits }));
     on_private(|| drop(before));
     INSIDE.set(true);
+}
+
+/// The thread comes to a region of its own inside of an iteration: what it is in, for [`resume`].
+pub fn set_aside() -> Option<Loops> {
+    INSIDE.take().then(|| LOOPS.take()).flatten()
+}
+
+/// The region has ended.
+pub fn resume(loops: Option<Loops>) {
+    INSIDE.set(loops.is_some());
+    LOOPS.set(loops);
 }
 
 /// The iteration with these numbers, one for each loop, is through, as far as others wait for it.

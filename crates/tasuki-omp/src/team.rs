@@ -3,6 +3,7 @@
 use tasuki_profile::Wait;
 
 use crate::call::Call;
+use crate::doacross;
 use crate::loan;
 use crate::locals::must;
 use crate::loops;
@@ -92,6 +93,7 @@ pub fn parallel(mut call: Call, wanted: u32, plan: Option<Plan>) {
 pub struct Outer {
     member: Member,
     its_loop: Loop,
+    waiting: Option<doacross::Loops>,
     schedule: Option<Schedule>,
 }
 
@@ -100,13 +102,15 @@ impl Outer {
     pub fn leave() -> Outer {
         let member = thread::member();
         thread::join(Member { id: 0, threads: 1, level: member.level + 1 });
-        Outer { member, its_loop: thread::current_loop(), schedule: thread::schedule() }
+        let (its_loop, waiting) = (thread::current_loop(), doacross::set_aside());
+        Outer { member, its_loop, waiting, schedule: thread::schedule() }
     }
 
     /// The region has ended.
     pub fn resume(self) {
         thread::join(self.member);
         thread::set_loop(self.its_loop);
+        doacross::resume(self.waiting);
         thread::set_schedule(self.schedule);
     }
 }

@@ -187,6 +187,15 @@ static void own(int threads) {
 enum { SIDE = 24 };
 static long field[SIDE][SIDE], chain[400], apart[400];
 
+/* A loop of a thread that is in an iteration of another. */
+static long inside(int of) {
+    long sum = 0;
+#pragma omp parallel for schedule(dynamic) reduction(+ : sum)
+    for (int i = 0; i < of; i++)
+        sum += i;
+    return sum;
+}
+
 /* 2.19.9: iterations that wait for those to their left and above, and chains with gaps. */
 static void waiting(void) {
     for (int round = 0; round < 3; round++) {
@@ -209,7 +218,7 @@ static void waiting(void) {
 #pragma omp for ordered(1) schedule(guided) nowait
             for (number i = 100; i < 160; i++) {
 #pragma omp ordered depend(sink : i - 1)
-                apart[i] = i == 100 ? 7 : apart[i - 1] + 1;
+                apart[i] = i == 100 ? 7 : apart[i - 1] + inside(5) - 9;
 #pragma omp ordered depend(source)
             }
         }
