@@ -14,6 +14,7 @@ import ctypes
 import os
 import queue
 import threading
+import time
 import weakref
 
 import torch
@@ -27,6 +28,8 @@ _ELEMENTS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, tor
 _OPS = [dist.ReduceOp.SUM, dist.ReduceOp.AVG, dist.ReduceOp.PRODUCT, dist.ReduceOp.MIN, dist.ReduceOp.MAX,
         dist.ReduceOp.BAND, dist.ReduceOp.BOR, dist.ReduceOp.BXOR]
 _TEXT = 4096
+# Seconds between two looks at messages whose futures are to be told: more and more.
+_PAUSES = (0.0002, 0.005)
 
 
 def _load():
@@ -120,9 +123,9 @@ def _written(tensor):
 class _Work(c10d.Work):
     """An operation under way. It holds the tensors, so that their memory is there until its end."""
 
-    def __init__(self, group, wait, test, tensors, after, result):
+    def __init__(self, group, wait, test, tensors, after, result, late=None):
         super().__init__()
-        self._group, self._wait, self._test = group, wait, test
+        self._group, self._wait, self._test, self._late = group, wait, test, late
         self._tensors, self._after, self._result = tensors, after, result
         # `turn` is held by the one thread that asks whether it is over, `lock` for a moment.
         self._turn, self._lock = threading.Lock(), threading.Lock()
@@ -155,9 +158,17 @@ class _Work(c10d.Work):
         return True
 
     def is_completed(self):
+        return self._try(self._test)
+
+    def _is_over_by(self, limit):
+        """As above, and over as well when the time is up."""
+        return self.is_completed() or (time.monotonic() > limit and self._try(self._late))
+
+    def _try(self, is_over):
+        # A thread that waits for it asks itself.
         if self._turn.acquire(blocking=False):
             try:
-                self._ask(self._test)
+                self._ask(is_over)
             finally:
                 self._turn.release()
         return self._over
@@ -190,9 +201,9 @@ class _Work(c10d.Work):
             return self._future
 
 
-def _tell_futures(watched):
-    """Waits for one operation after the other, and so tells their futures."""
-    for work in iter(watched.get, None):
+def _tell_collectives(watched):
+    """Waits for one collective operation after the other, and so tells their futures: they end in order."""
+    for work, _ in iter(watched.get, None):
         try:
             work.wait()
         except RuntimeError:
@@ -200,10 +211,34 @@ def _tell_futures(watched):
         del work
 
 
+def _tell_messages(watched):
+    """Looks at sends and receives again and again, and so tells their futures: they end in any order."""
+    under_way, pause = [], None
+    while True:
+        try:
+            found = watched.get(timeout=pause)
+            if found is None:
+                break
+            under_way.append(found)
+            pause = _PAUSES[0]
+        except queue.Empty:
+            pause = min(2 * pause, _PAUSES[1])
+        under_way = [(work, limit) for work, limit in under_way if not work._is_over_by(limit)]
+        if not under_way:
+            found = pause = None
+    # What is under way has been failed by now.
+    for work, _ in under_way:
+        work.is_completed()
+
+
 def _abort(group):
     group = group()
     if group is not None and group._process == os.getpid():
         _native.tasuki_torch_abort(group._group)
+        # A thread that tells a future of PyTorch while Python ends would end the process by an abort.
+        for watched, watcher in group._watched.values():
+            watched.put(None)
+            watcher.join(timeout=10)
 
 
 class ProcessGroupTasuki(dist.ProcessGroup):
@@ -213,7 +248,7 @@ class ProcessGroupTasuki(dist.ProcessGroup):
         super().__init__(rank, size)
         self._rank, self._size = rank, size
         self._timeout = max(1, int(timeout.total_seconds() * 1000))
-        self._under_way, self._watched, self._watcher = set(), queue.SimpleQueue(), None
+        self._under_way, self._watched = set(), {}
         self._lock, self._process, self._looked_at = threading.Lock(), os.getpid(), 64
         self._group = _native.tasuki_torch_open(rank, size)
         if not self._group:
@@ -233,17 +268,21 @@ class ProcessGroupTasuki(dist.ProcessGroup):
             self._under_way.discard(work)
 
     def _watch(self, work):
+        tell = _tell_collectives if work._late is None else _tell_messages
         with self._lock:
-            if self._watcher is None:
+            if tell not in self._watched:
                 # It knows the queue alone, so that a group that nobody uses any more is closed.
-                self._watcher = threading.Thread(target=_tell_futures, args=[self._watched], daemon=True)
-                self._watcher.start()
-        self._watched.put(work)
+                watched = queue.SimpleQueue()
+                watcher = threading.Thread(target=tell, args=[watched], daemon=True)
+                self._watched[tell] = watched, watcher
+                watcher.start()
+        self._watched[tell][0].put((work, time.monotonic() + self._timeout / 1000))
 
     def __del__(self):
         # A process that was forked, as to load data, has a copy, and no threads that could close it.
         if getattr(self, "_group", None) and self._process == os.getpid():
-            self._watched.put(None)
+            for watched, _ in self._watched.values():
+                watched.put(None)
             _native.tasuki_torch_close(self._group)
 
     def _begin(self, work):
@@ -357,7 +396,7 @@ class ProcessGroupTasuki(dist.ProcessGroup):
         whole, after = _written(tensor)
         name = _checked(_native.tasuki_torch_message(self._group, is_send, rank, tag & 0xffffffff,
                                                      whole.data_ptr(), _bytes_of(whole)))
-        found = []
+        found = [-1]
 
         def wait():
             found.append(_checked(_native.tasuki_torch_finish(self._group, name, rank, self._timeout)))
@@ -365,10 +404,17 @@ class ProcessGroupTasuki(dist.ProcessGroup):
 
         def test():
             seen = _checked(_native.tasuki_torch_look(self._group, name))
-            found.append(seen - 1)
+            if seen:
+                found.append(seen - 1)
             return seen > 0
+
+        def late():
+            _native.tasuki_torch_abort(self._group)
+            about = f"rank {rank}" if rank >= 0 else "any rank"
+            raise RuntimeError(f"tasuki: nothing was heard of {about} for {self._timeout // 1000} s "
+                               "(the group's timeout)")
         after = None if is_send else after
-        work = self._begin(_Work(self, wait, test, whole, after, [tensor]))
+        work = self._begin(_Work(self, wait, test, whole, after, [tensor], late))
         work._source_rank = lambda: found[-1]
         return work
 

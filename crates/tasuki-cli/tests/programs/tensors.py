@@ -1,5 +1,6 @@
 """tensors.py BACKEND: collective operations of tensors beside what they must give; prints `tensors ok`."""
 
+import signal
 import sys
 
 import torch
@@ -84,6 +85,26 @@ for number in range(300):
     found = torch.empty(1, dtype=torch.int64)
     dist.recv(found, (rank - 1) % size)
     expect("recv of many", found, torch.tensor([number]))
+
+# Futures are told in the order in which operations end. The first message comes last of all, and holds up
+# neither the sum nor the other message; what is not told would be waited for until the group's timeout.
+if sys.argv[1] == "tasuki":
+    signal.alarm(240)
+    found, total = [torch.empty(1), torch.empty(1)], torch.ones(1)
+    if rank == 0:
+        first, second = (dist.irecv(part, 1, tag=tag).get_future() for tag, part in enumerate(found, 10))
+    dist.all_reduce(total, async_op=True).get_future().wait()
+    expect("a sum told by its future", total, torch.tensor([float(size)]))
+    if rank == 0:
+        second.wait()
+        dist.send(torch.ones(1), 1, tag=9)
+        first.wait()
+        expect("messages told by their futures", torch.cat(found), torch.tensor([10.0, 11.0]))
+    elif rank == 1:
+        dist.send(torch.tensor([11.0]), 0, tag=11)
+        dist.recv(found[0], 0, tag=9)
+        dist.send(torch.tensor([10.0]), 0, tag=10)
+    signal.alarm(0)
 
 if size > 2:
     pair = dist.new_group([0, 2])
