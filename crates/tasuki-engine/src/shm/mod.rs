@@ -205,13 +205,16 @@ impl Shm {
         self.outbound_mut(peer).is_none_or(|outbound| outbound.push_frames(id, (&own, &address), messages))
     }
 
-    /// Tries again where a ring was full. True if something went.
+    /// Tries again where a ring was full, or gives it up if nobody empties it. True if something was done.
     pub fn retry_stalled(&mut self, messages: &mut Messages, peers: &Peers) -> bool {
-        let mut any = false;
-        let mut at = 0;
+        let (mut any, mut at) = (false, 0);
         while at < self.stalled.len() {
             let peer = self.stalled[at];
-            if self.push_all(peer, messages, peers) {
+            if self.is_left(peer, peers) {
+                self.abandon(peer, messages);
+                self.stalled.swap_remove(at);
+                any = true;
+            } else if self.push_all(peer, messages, peers) {
                 self.stalled.swap_remove(at);
                 any = true;
             } else {
@@ -219,6 +222,13 @@ impl Shm {
             }
         }
         any
+    }
+
+    /// Whether a peer has parted, and its endpoint or its process has ended: nobody takes what waits for it.
+    fn is_left(&self, peer: Peer, peers: &Peers) -> bool {
+        let is_gone = peers.get(peer).is_some_and(|record| record.gone);
+        let outbox = self.outbound(peer).map(|outbound| &outbound.outbox);
+        is_gone && outbox.is_some_and(|outbox| outbox.is_shut() || !outbox.alive())
     }
 
     /// Whether some peer's ring was full.

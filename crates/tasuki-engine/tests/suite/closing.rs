@@ -3,6 +3,8 @@
 
 use std::time::{Duration, Instant};
 
+use tasuki_engine::Completion;
+
 use crate::node::{Lane, Node, nodes, run};
 
 /// The time in which all have closed, each on a thread of its own.
@@ -54,4 +56,38 @@ fn closing_timed() {
         });
         told(&format!("{lane:?}, with a message that is never received"), times.collect());
     }
+}
+
+/// A receiver on the same host fetches long messages from the sender's memory, which belongs to the sender's
+/// program again once its endpoint is closed.
+#[test]
+fn what_a_sender_has_closed_upon_is_not_taken_from_memory_that_it_uses_again() {
+    let mut all = nodes(2, Lane::Shared);
+    let bytes = vec![7; 64 << 10];
+    all[0].send(1, Some(1), &bytes);
+    all[0].turn();
+    all[1].turn();
+    let used = all.remove(0).close_and_reuse();
+    let recv = all[0].recv(Some(0), Some(1), 0, bytes.len());
+    run(&mut all, |all| !all[0].done.is_empty());
+    let is_received = matches!(all[0].done[0], Completion::Recv { .. });
+    assert!(!is_received || all[0].bytes(recv) == bytes, "{:?}", &all[0].bytes(recv)[..8]);
+    drop(used);
+}
+
+/// A ring that is full when its reader says goodbye is never emptied.
+#[test]
+fn a_full_ring_to_a_peer_that_has_left_is_given_up() {
+    let mut all = nodes(2, Lane::Shared);
+    all[1].recv(Some(0), Some(1), 0, 8);
+    all[0].send(1, Some(1), &[1; 8]);
+    run(&mut all, |all| all[1].done.len() == 1);
+    let stalled = |node: &Node| !node.endpoint.describe().contains("stalled rings []");
+    for _ in 0..400 {
+        all[0].send_with(1, Some(2), &[2; 8 << 10], |args| args.inject = true);
+    }
+    all[0].turn();
+    assert!(stalled(&all[0]), "{}", all[0].endpoint.describe());
+    drop(all.pop());
+    run(&mut all, |all| !stalled(&all[0]));
 }

@@ -144,6 +144,15 @@ impl Node {
         }
     }
 
+    /// Closes the endpoint while operations are under way, and uses their memory for something else. Gives
+    /// that memory.
+    pub fn close_and_reuse(self) -> HashMap<u64, Box<[u8]>> {
+        let Node { endpoint, mut buffers, .. } = self;
+        endpoint.close();
+        buffers.values_mut().for_each(|bytes| bytes.fill(0xcc));
+        buffers
+    }
+
     /// What an operation has received.
     pub fn bytes(&self, context: u64) -> &[u8] {
         &self.buffers[&context]

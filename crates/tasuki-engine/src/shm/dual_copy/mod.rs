@@ -200,11 +200,11 @@ impl Shm {
         self.read(&PullJob { offset, at, len, ..*job }, base, messages)
     }
 
-    /// Copies out of the sender's memory. False if the kernel does not let us, if the peer is gone, or if the
-    /// receive is over.
+    /// Copies out of the sender's memory. False if the kernel does not let us, if the receive is over, or if
+    /// the peer is gone: then its program may have used the memory for something else by now.
     fn read(&self, job: &PullJob, base: u64, messages: &Messages) -> bool {
-        let cma = self.outbound(job.from.into()).and_then(|outbound| outbound.cma);
-        let (Some(cma), Some(memory)) = (cma, messages.memory_for(job)) else { return false };
+        let Some(outbound) = self.outbound(job.from.into()) else { return false };
+        let (Some(cma), Some(memory)) = (outbound.cma, messages.memory_for(job)) else { return false };
         let address = base.wrapping_add(job.offset);
         let (mut done, mut whole) = (0u64, true);
         memory.walk(job.at, job.len as usize, |ptr, size| {
@@ -220,7 +220,7 @@ impl Shm {
                 done += take as u64;
             }
         });
-        whole && done == job.len
+        whole && done == job.len && !outbound.outbox.is_shut()
     }
 
     /// What has become of a copy of which everything is claimed: whether the bytes are there, or `None` if
