@@ -20,6 +20,7 @@ mod lab_descriptors;
 mod lab_hosts;
 mod lab_life;
 mod lab_rates;
+mod lab_terminal;
 mod lab_wires;
 mod messages;
 mod metrics;

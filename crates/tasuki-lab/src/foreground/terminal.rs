@@ -4,15 +4,19 @@
 use crate::{ExecRequest, Exit, Lab, LabError, Session};
 use nix::{
     errno::Errno,
+    fcntl::{FcntlArg, OFlag, fcntl},
     poll::{PollFd, PollFlags, PollTimeout, poll},
     pty::{OpenptyResult, Winsize, openpty},
     sys::termios::{SetArg, Termios, cfmakeraw, tcgetattr, tcsetattr},
     unistd::{read, write},
 };
-use signal_hook::{consts, flag};
+use signal_hook::{consts, flag, low_level::pipe};
 use std::{
-    io,
-    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+    io::{self, Read},
+    os::{
+        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+        unix::net::UnixStream,
+    },
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -78,14 +82,23 @@ struct Relay<'a> {
 }
 
 impl Relay<'_> {
-    /// Carries keys and output until the command or this process is to end.
+    /// Carries keys and output until the command or this process is to end. Keys wait for a command that does
+    /// not read them, and its output and signals are seen to meanwhile: it may not read because its output is
+    /// in the way.
     fn run(&self) -> Result<Ended, LabError> {
         let (resized, stopped) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let (woken, wakes) = UnixStream::pair().map_err(LabError::system("make a pair of sockets"))?;
+        woken.set_nonblocking(true).map_err(LabError::system("make a pair of sockets"))?;
         let watched = [(consts::SIGWINCH, &resized), (consts::SIGTERM, &stopped), (consts::SIGHUP, &stopped)];
         for (signal, seen) in watched {
             flag::register(signal, Arc::clone(seen)).map_err(LabError::system("catch signals"))?;
+            let wakes = wakes.try_clone().map_err(LabError::system("catch signals"))?;
+            // A signal that comes between the look at the flags and the wait ends the wait.
+            pipe::register(signal, wakes).map_err(LabError::system("catch signals"))?;
         }
-        let mut input_open = true;
+        fcntl(&self.master, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))
+            .map_err(LabError::system("set the terminal"))?;
+        let (mut input_open, mut keys) = (true, Vec::new());
         loop {
             if resized.swap(false, Ordering::Relaxed) {
                 self.resize();
@@ -93,27 +106,61 @@ impl Relay<'_> {
             if stopped.load(Ordering::Relaxed) {
                 return Ok(Ended::Signal);
             }
-            let mut waiting = vec![
-                PollFd::new(self.session.as_fd(), PollFlags::POLLIN),
-                PollFd::new(self.master.as_fd(), PollFlags::POLLIN),
-            ];
-            if input_open {
-                waiting.push(PollFd::new(self.input, PollFlags::POLLIN));
-            }
-            match poll(&mut waiting, PollTimeout::NONE) {
-                Err(Errno::EINTR) => continue,
-                result => result.map_err(LabError::system("wait for keys and output"))?,
-            };
-            let ready: Vec<bool> = waiting.iter().map(|fd| fd.any().unwrap_or(false)).collect();
+            let ready = self.wait(woken.as_fd(), input_open && keys.is_empty(), !keys.is_empty())?;
+            let _ = (&woken).read(&mut [0; 64]);
             // Output that has arrived is copied before the command's end is reported.
-            let printed = ready[1] && copy(self.master.as_fd(), self.output)?;
-            if ready[0] && !printed {
+            let printed = ready.output && self.print()?;
+            if ready.end && !printed {
                 return Ok(Ended::Command);
             }
-            if ready.get(2) == Some(&true) {
-                input_open = copy(self.input, self.master.as_fd())?;
+            if ready.room {
+                give(&self.master, &mut keys)?;
+            }
+            if ready.keys {
+                input_open = take(self.input, &mut keys)?;
             }
         }
+    }
+
+    /// Waits until something is to be done. Of the keys and of the room for them only what is asked for.
+    fn wait(&self, woken: BorrowedFd, keys: bool, room: bool) -> Result<Ready, LabError> {
+        let of_master = if room { PollFlags::POLLIN | PollFlags::POLLOUT } else { PollFlags::POLLIN };
+        let mut waiting = vec![
+            PollFd::new(self.session.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.master.as_fd(), of_master),
+            PollFd::new(woken, PollFlags::POLLIN),
+        ];
+        if keys {
+            waiting.push(PollFd::new(self.input, PollFlags::POLLIN));
+        }
+        match poll(&mut waiting, PollTimeout::NONE) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(errno) => return Err(LabError::system("wait for keys and output")(errno)),
+        }
+        let is = |at: usize, flags: PollFlags| {
+            let found: Option<PollFlags> = waiting.get(at).and_then(PollFd::revents);
+            found.is_some_and(|found| found.intersects(flags | PollFlags::POLLHUP | PollFlags::POLLERR))
+        };
+        Ok(Ready {
+            end: is(0, PollFlags::POLLIN),
+            output: is(1, PollFlags::POLLIN),
+            room: room && is(1, PollFlags::POLLOUT),
+            keys: is(3, PollFlags::POLLIN),
+        })
+    }
+
+    /// Copies output that has come. False if there is none.
+    fn print(&self) -> Result<bool, LabError> {
+        let mut output = Vec::new();
+        let open = take(self.master.as_fd(), &mut output)?;
+        let mut rest = output.as_slice();
+        while !rest.is_empty() {
+            match write(self.output, rest) {
+                Err(Errno::EINTR) => {}
+                written => rest = &rest[written.map_err(LabError::system("write to the terminal"))?..],
+            }
+        }
+        Ok(open && !output.is_empty())
     }
 
     fn resize(&self) {
@@ -124,23 +171,41 @@ impl Relay<'_> {
     }
 }
 
-/// Copies what can be read now. Returns false at the end of the input; a master says EIO when no slave is
-/// left.
-fn copy(from: BorrowedFd, to: BorrowedFd) -> Result<bool, LabError> {
+/// What can be done without a wait.
+struct Ready {
+    /// The command has ended.
+    end: bool,
+    /// Output of it has come.
+    output: bool,
+    /// It takes keys.
+    room: bool,
+    /// Keys have come.
+    keys: bool,
+}
+
+/// Takes what can be read now. Returns false at the end; a master says EIO when no slave is left.
+fn take(from: BorrowedFd, into: &mut Vec<u8>) -> Result<bool, LabError> {
     let mut buffer = [0u8; 4096];
-    let count = match read(from, &mut buffer) {
-        Ok(0) | Err(Errno::EIO) => return Ok(false),
-        Err(Errno::EINTR | Errno::EAGAIN) => return Ok(true),
-        count => count.map_err(LabError::system("read from the terminal"))?,
-    };
-    let mut rest = &buffer[..count];
-    while !rest.is_empty() {
-        match write(to, rest) {
-            Err(Errno::EINTR) => {}
-            written => rest = &rest[written.map_err(LabError::system("write to the terminal"))?..],
+    match read(from, &mut buffer) {
+        Ok(0) | Err(Errno::EIO) => Ok(false),
+        Err(Errno::EINTR | Errno::EAGAIN) => Ok(true),
+        count => {
+            let count = count.map_err(LabError::system("read from the terminal"))?;
+            into.extend(&buffer[..count]);
+            Ok(true)
         }
     }
-    Ok(true)
+}
+
+/// Gives the command's terminal as many keys as it takes now. Where no slave is left nobody wants them.
+fn give(master: &OwnedFd, keys: &mut Vec<u8>) -> Result<(), LabError> {
+    match write(master, keys) {
+        Ok(count) => drop(keys.drain(..count)),
+        Err(Errno::EINTR | Errno::EAGAIN) => {}
+        Err(Errno::EIO) => keys.clear(),
+        Err(errno) => return Err(LabError::system("write to the terminal")(errno)),
+    }
+    Ok(())
 }
 
 fn window_size(terminal: BorrowedFd) -> Option<Winsize> {
