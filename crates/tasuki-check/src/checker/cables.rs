@@ -154,9 +154,11 @@ impl Checker<'_> {
     }
 
     /// Sets of NICs that may send at the same time: no NIC hears two of them, and all together stay below the
-    /// bound. The two ends of a cable are in different sets.
+    /// bound. The two ends of a cable are in different sets, and so are NICs of one host that differ in rate
+    /// or MTU, as a host sends the same frames by all of its NICs of a set.
     fn batches(&self, live: &BTreeSet<[NicId; 2]>) -> Vec<Vec<NicId>> {
         let rate = |nic: NicId| self.cluster.nic_of(nic).rate.bits_per_second;
+        let kind = |nic: NicId| (rate(nic), self.cluster.nic_of(nic).mtu);
         let mut batches: Vec<Vec<NicId>> = Vec::new();
         for (&nic, hearers) in &self.segments.hearers {
             if !hearers.iter().any(|&hearer| live.contains(&[nic, hearer])) {
@@ -164,7 +166,10 @@ impl Checker<'_> {
             }
             let fits = |batch: &&mut Vec<NicId>| {
                 let shares = batch.iter().any(|other| {
-                    self.segments.hearers[other].iter().any(|heard| *heard == nic || hearers.contains(heard))
+                    (other.host == nic.host && kind(*other) != kind(nic))
+                        || self.segments.hearers[other]
+                            .iter()
+                            .any(|heard| *heard == nic || hearers.contains(heard))
                 });
                 let sum: u64 = batch.iter().map(|&nic| rate(nic)).sum();
                 !shares && self.options.total_bits_per_second.is_none_or(|most| sum + rate(nic) <= most)

@@ -3,9 +3,10 @@
 //! repeats one.
 
 use crate::support::{
-    background, ok, seed, skip_without_root, tasuki, text,
+    TestLab, background, ok, seed, skip_without_root, tasuki, text,
     trial::{FAULTS, Plant, run},
 };
+use serde_json::Value;
 use std::process::Command;
 use tasuki_random::Random;
 
@@ -113,4 +114,32 @@ fn hosts_that_do_not_answer_are_named() {
     let mut command = tasuki();
     command.args(["check", "--lab", "no-such-lab"]);
     refused(command, &["no-such-lab"]);
+}
+
+/// A host whose NICs take frames of different lengths sends to each what that one takes: frames of the first
+/// one's length would not leave by the others, and what was not sent is not missed.
+#[test]
+fn a_slow_cable_is_found_beside_one_with_longer_frames() {
+    if skip_without_root("a_slow_cable_is_found_beside_one_with_longer_frames") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("cluster.toml");
+    let plain = ok(tasuki().args(["cluster", "new", "full:3", "--rate", "100M"]));
+    // The cable between the first two hosts, which is at the first NIC of both.
+    let longer = plain.replacen(r#"{ name = "eth1" }"#, r#"{ name = "eth1", mtu = 9000 }"#, 2);
+    std::fs::write(&file, longer).expect("writes");
+    let path = file.to_str().expect("UTF-8");
+    let lab = TestLab::up("frames", &[path, "--bare"]);
+    ok(tasuki().args(["apply", path, "--lab", &lab.name, "--no-watch"]));
+    let check = || {
+        let output = tasuki().args(["check", path, "--lab", &lab.name, "--json"]).output().expect("runs");
+        let report: Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output)));
+        let findings = report["findings"].as_array().expect("findings").iter();
+        findings.map(|found| (found["kind"].clone(), found["part"]["name"].clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(check(), [], "all is well");
+    ok(tasuki().args(["lab", "rate", "n1-n3", "20M", "--lab", &lab.name]));
+    assert_eq!(check(), [("slow".into(), "n1:eth2 - n3:eth1".into())]);
 }
