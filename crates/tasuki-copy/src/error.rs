@@ -22,9 +22,12 @@ pub enum CopyError {
         /// What the system said.
         source: io::Error,
     },
-    /// A file has become shorter while it was sent.
+    /// A file is not the one that was looked at, or was written while it was sent.
     #[error("{} has changed while it was being sent; start again when it is written", .0.display())]
     Changed(PathBuf),
+    /// A pipe or a device has no contents that could be sent.
+    #[error("{} is no file: a pipe or a device cannot be sent", .0.display())]
+    NoFile(PathBuf),
     /// A path cannot be told to hosts.
     #[error("{} cannot be sent: its path is not UTF-8; give it another name", .0.display())]
     NotText(PathBuf),

@@ -2,7 +2,7 @@
 
 use crate::{
     CopyError,
-    select::Source,
+    select::{FileState, Source},
     sum::{CHUNK, Key, Sum, Summing},
 };
 use nix::{
@@ -39,10 +39,11 @@ pub fn feed(
     let _ = fcntl(&input, FcntlArg::F_SETFL(OFlag::O_NONBLOCK));
     for source in sources {
         let not_read = |error| CopyError::File { path: source.path.clone(), source: error };
-        let mut file = File::open(&source.path).map_err(not_read)?.take(source.item.bytes);
+        let file = File::open(&source.path).map_err(not_read)?;
+        let mut bytes = (&file).take(source.item.bytes);
         let (mut sum, mut left) = (Summing::new(key), source.item.bytes);
         while left > 0 {
-            let count = file.read(&mut buffer).map_err(not_read)?;
+            let count = bytes.read(&mut buffer).map_err(not_read)?;
             if count == 0 {
                 return Err(CopyError::Changed(source.path.clone()));
             }
@@ -53,6 +54,9 @@ pub fn feed(
             left -= count as u64;
             done += count as u64;
             progress(done);
+        }
+        if FileState::of(&file.metadata().map_err(not_read)?) != source.state {
+            return Err(CopyError::Changed(source.path.clone()));
         }
         sums.push(sum.end());
     }
@@ -112,6 +116,24 @@ mod tests {
         let (_read, written) = io::pipe().unwrap();
         let error = feed(&sources[1..], Key([3; 16]), &written, &mut |_| {}).unwrap_err().to_string();
         assert!(error.contains("has changed while it was being sent"), "{error}");
+    }
+
+    /// Hosts would get a part of it, or a mixture, and all of them the same one.
+    #[test]
+    fn a_file_that_is_written_meanwhile_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.out");
+        for (contents, seconds) in [("longer than before", 0), ("other!", 1)] {
+            fs::write(&path, "before").unwrap();
+            let source = source(&path, WORK, Path::new("a.out")).unwrap();
+            fs::write(&path, contents).unwrap();
+            let file = File::options().write(true).open(&path).unwrap();
+            // Clocks of file systems are coarse.
+            file.set_modified(std::time::SystemTime::now() + Duration::from_secs(seconds)).unwrap();
+            let (_read, written) = io::pipe().unwrap();
+            let error = feed(&[source], Key([3; 16]), &written, &mut |_| {}).unwrap_err().to_string();
+            assert!(error.contains("a.out has changed"), "{error}");
+        }
     }
 
     #[test]

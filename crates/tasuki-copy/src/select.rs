@@ -4,7 +4,7 @@ use crate::{CopyError, protocol::Item};
 use std::{
     ffi::OsString,
     fs,
-    os::unix::fs::PermissionsExt,
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Component, Path, PathBuf},
 };
 use tasuki_launch::{Environment, Library, shared_libraries};
@@ -54,6 +54,26 @@ pub struct Source {
     pub path: PathBuf,
     /// What hosts are told of it.
     pub item: Item,
+    /// What it was when it was looked at.
+    pub state: FileState,
+}
+
+/// What tells a file, as it was once, from another one at its place and from itself after it was written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileState {
+    /// Device and number on it.
+    file: (u64, u64),
+    bytes: u64,
+    /// When it was last written to, seconds and nanoseconds.
+    written: (i64, i64),
+}
+
+impl FileState {
+    /// That of a file with these data.
+    pub fn of(data: &fs::Metadata) -> Self {
+        let (file, written) = ((data.dev(), data.ino()), (data.mtime(), data.mtime_nsec()));
+        Self { file, bytes: data.len(), written }
+    }
 }
 
 /// The argument that is the program: the first word, or, where all hosts have the same at the same place (an
@@ -80,12 +100,16 @@ fn is_of_libc(name: &str) -> bool {
 pub fn source(path: &Path, folder: &str, name: &Path) -> Result<Source, CopyError> {
     let not_read = |source| CopyError::File { path: path.into(), source };
     let data = fs::metadata(path).map_err(not_read)?;
+    // To open a pipe would wait for a program that writes to it.
+    if !data.is_file() {
+        return Err(CopyError::NoFile(path.into()));
+    }
     // It is opened so that a file which may not be read is named before anything is sent.
     fs::File::open(path).map_err(not_read)?;
     let name = name.to_str().ok_or_else(|| CopyError::NotText(path.into()))?;
     let item =
         Item { name: format!("{folder}/{name}"), bytes: data.len(), mode: data.permissions().mode() & 0o777 };
-    Ok(Source { path: path.into(), item })
+    Ok(Source { path: path.into(), item, state: FileState::of(&data) })
 }
 
 /// The place below the working folder of a path that the user has written: a path that leads down from the
@@ -191,6 +215,9 @@ mod tests {
         named(&at("a"), Path::new("data/a"), &mut all).unwrap();
         let said = check_places(&mut all).unwrap_err().to_string();
         assert!(said.contains("would both be files/data/a"), "{said}");
+        nix::unistd::mkfifo(&at("data/pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let pipe = named(&at("data"), Path::new("data"), &mut all).unwrap_err().to_string();
+        assert!(pipe.contains("data/pipe is no file"), "{pipe}");
         let absent = named(&at("absent"), Path::new("absent"), &mut all).unwrap_err().to_string();
         assert!(absent.contains("cannot read") && absent.contains("absent"), "{absent}");
     }
