@@ -154,8 +154,10 @@ put() {
 	mkdir -p "$record/before"
 	cp -a "$stage/before/." "$record/before"
 	mv -f "$stage/list" "$record/list"
-	# From here on the record says how everything is taken back.
-	while read -r file; do mv -f "$stage/new/$file" "$prefix/$file"; done <"$stage/files"
+	# From here on the record says how everything is taken back. The command comes last: by it the next
+	# installation sees that this one is whole.
+	{ grep -vxF bin/tasuki "$stage/files"; echo bin/tasuki; } >"$stage/order"
+	while read -r file; do mv -f "$stage/new/$file" "$prefix/$file"; done <"$stage/order"
 	rm -rf "$stage"
 	printf 'path=%s\nversion=%s\n' "$prefix/bin/tasuki" "$(version_of "$prefix/bin/tasuki")"
 	printf 'found=%s\n' "$(found)"

@@ -138,6 +138,34 @@ fn an_installation_that_is_killed_at_any_command_can_be_taken_back() {
     ok(&mut hosts.install(&argv));
 }
 
+/// The command is there last, so that an installation that was cut off is not taken for one that is whole.
+#[test]
+fn an_installation_that_was_cut_off_is_made_whole_by_the_next_one() {
+    let test = "an_installation_that_was_cut_off_is_made_whole_by_the_next_one";
+    if skip_without_root(test) {
+        return;
+    }
+    let Some(hosts) = Hosts::up(test) else { return };
+    let argv = [BOTH[0], "--prefix", PREFIX, "--json"];
+    let all = "cd /run/opt/tasuki && find . -type f | grep -v tasuki-install | sort";
+    ok(&mut hosts.install(&argv));
+    let whole = hosts.lab.sh("n2", all);
+    ok(&mut hosts.install(&[&argv[..], &["--remove"]].concat()));
+    // The script is killed at its fourth move.
+    hosts.lab.sh("n2", "mkdir -p /run/real && cp /usr/bin/mv /run/real/ && mkdir -p /run/trap");
+    let script = "#!/bin/sh\necho x >> /run/trap/calls\n[ $(wc -l < /run/trap/calls) != 4 ] || kill -9 $PPID\n\
+                  exec /run/real/mv \"$@\"\n";
+    let script = tasuki_process::quote(script.as_ref());
+    hosts.lab.sh("n2", &format!("printf %b {script} > /run/trap/mv && chmod +x /run/trap/mv"));
+    hosts.lab.sh("n2", "mount --bind /run/trap/mv /usr/bin/mv");
+    let cut = reports(&mut hosts.install(&argv));
+    hosts.lab.sh("n2", "umount -l /usr/bin/mv");
+    assert_eq!(cut[0]["outcome"], "failed", "{cut:#?}");
+    let again = reports(&mut hosts.install(&argv));
+    assert_eq!(again[0]["outcome"], "installed", "{again:#?}");
+    assert_eq!(hosts.lab.sh("n2", all), whole);
+}
+
 #[test]
 fn the_first_error_says_host_cause_and_remedy() {
     let test = "the_first_error_says_host_cause_and_remedy";
