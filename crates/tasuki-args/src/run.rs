@@ -29,9 +29,9 @@ pub enum By {
   tasuki run -n 4 --debug ./a.out            # ranks stop in MPI_Init: one prompt for their debuggers
   tasuki run -n 4 --resident ./a.out         # ranks started by the hosts' daemons, without ssh
 
-Variables TASUKI_* and FI_LOG_* of this shell reach all ranks, others with --export. While it runs, `tasuki
-stats --watch` shows what each rail carries; `tasuki doctor ./a.out` says beforehand what would be used, and
-why.")]
+Variables TASUKI_*, FI_LOG_* and LD_PRELOAD of this shell reach all ranks, others with --export. While it
+runs, `tasuki stats --watch` shows what each rail carries; `tasuki doctor ./a.out` says beforehand what would
+be used, and why.")]
 pub struct RunArgs {
     /// The program, and with what it runs.
     #[command(flatten)]

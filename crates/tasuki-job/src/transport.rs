@@ -90,7 +90,9 @@ fn is_passed_on(name: &OsStr) -> bool {
         "TASUKI_TEST_MARK",
     ];
     let name = name.to_string_lossy();
-    (name.starts_with("TASUKI_") || name.starts_with("FI_LOG_")) && !OWN.contains(&&*name)
+    let is_ours = name.starts_with("TASUKI_") || name.starts_with("FI_LOG_");
+    // Tasuki may set the list of libraries to be loaded first, and the user's are to be loaded too.
+    (is_ours && !OWN.contains(&&*name)) || name == "LD_PRELOAD"
 }
 
 /// Paths that every host must see for a transport to work.
@@ -109,6 +111,7 @@ mod tests {
     fn what_steers_the_transport_reaches_ranks_and_what_steers_this_program_does_not() {
         let passes = |name: &str| is_passed_on(OsStr::new(name));
         assert!(passes("TASUKI_RAILS") && passes("TASUKI_SHM") && passes("FI_LOG_LEVEL"));
+        assert!(passes("LD_PRELOAD"), "it is joined with the library that Tasuki has loaded first");
         for own in ["TASUKI_PEERS", "TASUKI_NO_SKIP", JOB_VARIABLE, "FI_PROVIDER", "PATH"] {
             assert!(!passes(own), "{own}");
         }
