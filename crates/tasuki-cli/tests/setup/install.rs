@@ -153,8 +153,8 @@ fn an_installation_that_was_cut_off_is_made_whole_by_the_next_one() {
     ok(&mut hosts.install(&[&argv[..], &["--remove"]].concat()));
     // The script is killed at its fourth move.
     hosts.lab.sh("n2", "mkdir -p /run/real && cp /usr/bin/mv /run/real/ && mkdir -p /run/trap");
-    let script = "#!/bin/sh\necho x >> /run/trap/calls\n[ $(wc -l < /run/trap/calls) != 4 ] || kill -9 $PPID\n\
-                  exec /run/real/mv \"$@\"\n";
+    let script = "#!/bin/sh\necho x >> /run/trap/calls\n[ $(wc -l < /run/trap/calls) != 4 ] || \
+                  kill -9 $PPID\nexec /run/real/mv \"$@\"\n";
     let script = tasuki_process::quote(script.as_ref());
     hosts.lab.sh("n2", &format!("printf %b {script} > /run/trap/mv && chmod +x /run/trap/mv"));
     hosts.lab.sh("n2", "mount --bind /run/trap/mv /usr/bin/mv");

@@ -243,5 +243,5 @@ void pair_fork(void)
 	pipe_end = ends[me];
 	/* The other end is closed, so that each side notices if the other is gone. */
 	close(ends[1 - me]);
-	alarm(100);
+	alarm(600);
 }
