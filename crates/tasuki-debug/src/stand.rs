@@ -10,6 +10,7 @@ use std::{
     collections::{BTreeSet, HashMap},
     ffi::{OsStr, OsString},
 };
+use tasuki_load::RANK_VARIABLES;
 use tasuki_stacks::halted;
 
 /// Functions in which ranks stop: those that begin MPI, also by their names in profiling layers, which is
@@ -22,8 +23,6 @@ const NAME: &str = "tasuki-stand";
 const SCRIPT: &str = "shift; n=0; t=0; while [ $n -lt 2400 ]; do \
     while read -r k v; do [ \"$k\" = TracerPid: ] && t=$v; done </proc/$$/status; \
     [ \"$t\" != 0 ] && break; sleep 0.05; n=$((n+1)); done; exec \"$@\"";
-/// Environment variables in which launchers put a process's rank: Open MPI, Hydra, PMIx, Slurm.
-const RANKS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"];
 
 /// The words before a program and its arguments with which its ranks stand before it; `job` is a name that no
 /// other job has.
@@ -53,7 +52,7 @@ fn debuggee(process: &Process) -> Option<Debuggee> {
     let variable = |name: &&str| environment.get(OsStr::new(name))?.to_str()?.parse().ok();
     Some(Debuggee {
         pid,
-        rank: RANKS.iter().find_map(variable),
+        rank: RANK_VARIABLES.iter().find_map(variable),
         program: words[5].rsplit('/').next().unwrap_or_default().into(),
         job: None,
         problem: halted::obstacle(pid),

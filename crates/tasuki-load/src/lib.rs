@@ -30,6 +30,7 @@ pub use processes::{RUN_ID, local as processes};
 pub use ranks::RankLoad;
 pub use sample::{HostSample, Memory, NicSample, ProcessSample, Processors, WatchSample};
 pub use sampler::Sampler;
+pub use tasuki_ring::stats_page::RANK_VARIABLES;
 pub use unattached::unattached;
 pub use usage::{Counters, NicUse};
 pub use watcher::Watcher;

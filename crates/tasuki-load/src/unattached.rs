@@ -6,11 +6,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     ffi::{OsStr, OsString},
 };
-use tasuki_ring::stats_page::Snapshot;
-
-/// Variables in which launchers tell a process its rank: Open MPI; MPICH, Intel MPI and the resident runtime
-/// by PMI-1; PMIx; Slurm.
-const RANK: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"];
+use tasuki_ring::stats_page::{RANK_VARIABLES, Snapshot};
 
 /// A process of a job that has been told a rank.
 struct Candidate {
@@ -59,7 +55,7 @@ fn candidate(process: &Process) -> Option<Candidate> {
 }
 
 fn rank_in(environment: &HashMap<OsString, OsString>) -> Option<u32> {
-    RANK.iter().find_map(|name| environment.get(OsStr::new(name))?.to_str()?.parse().ok())
+    RANK_VARIABLES.iter().find_map(|name| environment.get(OsStr::new(name))?.to_str()?.parse().ok())
 }
 
 fn program(process: &Process) -> Option<String> {
@@ -91,24 +87,18 @@ fn chosen(candidates: Vec<Candidate>, attached: &[ProcessSample]) -> Vec<Process
     };
     let above: BTreeMap<u32, BTreeSet<u32>> =
         candidates.iter().map(|process| (process.pid(), ancestors(process.pid()))).collect();
-    let with_mpi: BTreeSet<u32> =
-        candidates.iter().filter(|process| process.has_mpi).map(Candidate::pid).collect();
+    let with_mpi = candidates.iter().filter(|process| process.has_mpi).map(Candidate::pid);
+    // What a process with an MPI forks has the MPI as well.
+    let real: BTreeSet<u32> = pages.iter().copied().chain(with_mpi).collect();
     let is_rank = |process: &Candidate| {
-        let (pid, above_it) = (process.pid(), &above[&process.pid()]);
-        let has_below = |of: &BTreeSet<u32>| {
-            of.iter().any(|other| above.get(other).is_some_and(|all| all.contains(&pid)))
-        };
-        let is_below = |of: &BTreeSet<u32>| !of.is_disjoint(above_it);
-        if pages.contains(&pid) || is_below(&pages) || has_below(&pages) {
+        let pid = process.pid();
+        let is_above = |other: &u32| above.get(other).is_some_and(|all| all.contains(&pid));
+        if pages.contains(&pid) || !real.is_disjoint(&above[&pid]) {
             return false;
         }
         match process.has_mpi {
-            // What a process with an MPI forks has the MPI as well.
-            true => !is_below(&with_mpi),
-            false => {
-                let is_above = above.values().any(|all| all.contains(&pid));
-                !is_above && !is_below(&with_mpi) && !ranks.contains(&process.rank())
-            }
+            true => !pages.iter().any(is_above),
+            false => !above.keys().any(is_above) && !ranks.contains(&process.rank()),
         }
     };
     let keep: Vec<bool> = candidates.iter().map(is_rank).collect();

@@ -43,14 +43,11 @@ impl Stacks {
             }
         }
         found.forget_scripts();
-        let mut problems = Vec::new();
-        for process in found.all() {
-            let problem = process
-                .problem
-                .as_ref()
-                .map(|why| format!("{}: process {}: {why}", process.host, process.pid));
-            problems.extend(problem);
-        }
+        let problem = |process: &ProcessStacks| {
+            let why = process.problem.as_ref()?;
+            Some(format!("{}: process {}: {why}", process.host, process.pid))
+        };
+        let problems: Vec<String> = found.all().filter_map(problem).collect();
         found.problems.extend(problems);
         for list in [&mut found.processes, &mut found.unattached] {
             list.sort_by_key(|process| {

@@ -3,7 +3,7 @@
 
 use crate::support::{
     eventually,
-    jobs::{Cluster, processes, tasuki_lab_program},
+    jobs::{Cluster, parent, processes, tasuki_lab_program},
     ok, skip_without_root, text,
 };
 
@@ -52,13 +52,6 @@ fn a_job_of_a_killed_daemon_can_be_cancelled_and_holds_up_no_other() {
     assert_eq!(processes(&mark), [0; 0], "it ends what is over before it takes a new job");
 }
 
-/// The process that has started another one.
-fn parent(pid: i32) -> i32 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
-    let line = status.lines().find_map(|line| line.strip_prefix("PPid:")).expect("a line");
-    line.trim().parse().expect("a number")
-}
-
 #[test]
 fn a_job_whose_shepherd_stands_still_can_be_cancelled() {
     if skip_without_root("a_job_whose_shepherd_stands_still_can_be_cancelled") {
@@ -67,7 +60,8 @@ fn a_job_whose_shepherd_stands_still_can_be_cancelled() {
     let cluster = Cluster::up("jobs-stuck", 2);
     let (job, mark) = cluster.script(2, "exec sleep 1000");
     eventually("both ranks", || processes(&mark).len() == 2);
-    let shepherds: Vec<String> = processes(&mark).into_iter().map(|pid| parent(pid).to_string()).collect();
+    let shepherds: Vec<String> =
+        processes(&mark).into_iter().map(|pid| parent(pid).expect("a shepherd").to_string()).collect();
     ok(std::process::Command::new("kill").arg("-STOP").args(&shepherds));
     ok(&mut cluster.command("cancel", &[&job]));
     cluster.until(&job, "cancelled");

@@ -65,14 +65,8 @@ impl Messages {
 
     /// Receives all control messages that have arrived. Each one's end is a duty. True if there was one.
     pub fn receive_control(&mut self) -> bool {
-        if !self.has_internal_messages() {
-            return false;
-        }
-        let mut order = std::mem::take(&mut self.control);
         let max = tasuki_bulk::CONTROL_MESSAGE_MAX as u64;
-        let any = self.receive_internal(CONTROL_TAG, max, |from| Internal::Control(order.matched(from)));
-        self.control = order;
-        any
+        self.receive_internal(CONTROL_TAG, max, |own, from| Internal::Control(own.control.matched(from)))
     }
 
     /// The control messages of all peers, in order.
@@ -87,7 +81,7 @@ impl Messages {
         &mut self,
         tag: u64,
         max: u64,
-        mut internal: impl FnMut(Peer) -> Internal,
+        mut internal: impl FnMut(&mut Messages, Peer) -> Internal,
     ) -> bool {
         if !self.has_internal_messages() {
             return false;
@@ -104,7 +98,8 @@ impl Messages {
                 continue;
             }
             let memory = Memory::Own(self.bounce_buffer(found.len as usize));
-            let op = RecvOp::internal(memory, internal(source));
+            let internal = internal(self, source);
+            let op = RecvOp::internal(memory, internal);
             // The claim was made just now, so it is valid.
             let _ = self.post_recv(op, |layer, user| layer.recv_claimed(claim, found.len, user));
         }

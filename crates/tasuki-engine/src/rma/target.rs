@@ -17,7 +17,7 @@ impl Rma {
     pub fn receive_requests(&mut self, messages: &mut Messages) -> bool {
         let steps = &mut self.steps;
         let max = (HEAD + rma::INLINE_PUT_MAX) as u64;
-        messages.receive_internal(REQUEST_TAG, max, |_| Internal::Rma(steps.insert(Step::Request)))
+        messages.receive_internal(REQUEST_TAG, max, |_, _| Internal::Rma(steps.insert(Step::Request)))
     }
 
     pub(super) fn requested(

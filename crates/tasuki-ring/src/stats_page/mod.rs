@@ -19,4 +19,4 @@ pub use records::{
     RailRecord, RailState, Snapshot,
 };
 pub(crate) use writer::PREFIX;
-pub use writer::{Layout, Writer};
+pub use writer::{Layout, RANK_VARIABLES, Writer};

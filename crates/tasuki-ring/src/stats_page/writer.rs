@@ -18,7 +18,7 @@ use crate::sync::Ordering;
 /// How the names of pages' files begin.
 pub(crate) const PREFIX: &str = "tasuki-stats.";
 /// Environment variables in which launchers put a process's rank: Open MPI, Hydra, PMIx, Slurm.
-const RANKS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"];
+pub const RANK_VARIABLES: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"];
 
 /// How much room a page has.
 #[derive(Clone, Copy, Debug)]
@@ -199,7 +199,7 @@ fn origin(identity: &Identity) -> Origin {
     let program = std::env::current_exe().ok();
     let program =
         program.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-    let rank = RANKS.iter().find_map(|name| std::env::var(name).ok()?.parse::<u32>().ok());
+    let rank = RANK_VARIABLES.iter().find_map(|name| std::env::var(name).ok()?.parse::<u32>().ok());
     Origin {
         pid: u64::from(std::process::id()),
         started,
