@@ -72,9 +72,9 @@ impl Follower {
         new && !self.refused
     }
 
-    /// Opens the second socket. Two sockets can have one port if both permit it (SO_REUSEADDR) while the
-    /// second is bound. Both permit it no longer afterwards, since another process that bound to the port
-    /// would get our datagrams.
+    /// Opens the second socket. Two sockets of one user can have one port if both permit it (SO_REUSEPORT)
+    /// while the second is bound. Both permit it no longer afterwards, since another process that bound to
+    /// the port would get our datagrams.
     fn open(&self, main: &OwnedFd, local: SocketAddr) -> io::Result<OwnedFd> {
         let options = UdpOptions { port: local.port(), ..self.options.clone() };
         socket::share(main, true)?;
@@ -152,5 +152,33 @@ mod tests {
         assert_eq!(ballot.winner(), None);
         (0..STREAM).for_each(|_| ballot.vote(from(1)));
         assert_eq!(ballot.winner(), Some(from(1)));
+    }
+
+    /// While the port may be shared, another user's socket that permits all sharing is refused: the kernel
+    /// would give it the datagrams of this one.
+    #[test]
+    fn another_user_cannot_take_the_port_while_it_may_be_shared() {
+        let options = UdpOptions::new([127, 0, 0, 1].into());
+        let main = socket::open(&options).unwrap();
+        socket::share(&main.fd, true).unwrap();
+        let local = SockaddrStorage::from(main.local);
+        let is_root = nix::unistd::geteuid().is_root();
+        let thief = std::thread::spawn(move || {
+            if is_root {
+                // SAFETY: no pointers are passed. Called so, and not by libc's function, it changes the user
+                // of this thread alone.
+                let changed = unsafe { libc::syscall(libc::SYS_setresuid, 65534, 65534, 65534) };
+                assert_eq!(changed, 0);
+            }
+            let kind = nix::sys::socket::SockType::Datagram;
+            let family = nix::sys::socket::AddressFamily::Inet;
+            let fd = nix::sys::socket::socket(family, kind, nix::sys::socket::SockFlag::empty(), None)?;
+            nix::sys::socket::setsockopt(&fd, nix::sys::socket::sockopt::ReuseAddr, &true)?;
+            if is_root {
+                nix::sys::socket::setsockopt(&fd, nix::sys::socket::sockopt::ReusePort, &true)?;
+            }
+            nix::sys::socket::bind(fd.as_raw_fd(), &local)
+        });
+        assert_eq!(thief.join().expect("no panic"), Err(nix::errno::Errno::EADDRINUSE));
     }
 }

@@ -28,10 +28,10 @@ pub(crate) fn open_beside(options: &UdpOptions) -> Result<Opened, LinkError> {
     open_with(options, true)
 }
 
-/// Permits other sockets to be bound to the same address, if they permit it as well (SO_REUSEADDR); or
-/// forbids it.
+/// Permits other sockets of this user to be bound to the same address, if they permit it as well
+/// (SO_REUSEPORT); or forbids it. SO_REUSEADDR would permit it to sockets of all users.
 pub(crate) fn share(fd: &OwnedFd, may: bool) -> io::Result<()> {
-    set(fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, libc::c_int::from(may))
+    set(fd, libc::SOL_SOCKET, libc::SO_REUSEPORT, libc::c_int::from(may))
 }
 
 fn open_with(options: &UdpOptions, beside: bool) -> Result<Opened, LinkError> {
@@ -50,7 +50,7 @@ fn open_with(options: &UdpOptions, beside: bool) -> Result<Opened, LinkError> {
     buffer(&fd, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, options.receive_buffer);
     buffer(&fd, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, options.send_buffer);
     if beside {
-        share(&fd, true).map_err(|source| LinkError::Option { address, option: "SO_REUSEADDR", source })?;
+        share(&fd, true).map_err(|source| LinkError::Option { address, option: "SO_REUSEPORT", source })?;
     } else {
         // This option only counts drops, so that a kernel without it costs nothing but the count.
         let _ = set(&fd, libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1);
