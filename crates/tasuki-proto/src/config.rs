@@ -73,6 +73,8 @@ pub struct Config {
     pub max_connections: usize,
     /// Longest time that a connection stays in the closing state and answers its peer.
     pub closing_timeout: Duration,
+    /// So often it begins anew while something that this side has sent is not acknowledged.
+    pub closing_rounds: u32,
     /// The key of the job, if packets carry keyed tags: all packets that are sent have one, and packets
     /// without the right one are dropped.
     pub job_key: Option<JobKey>,
@@ -107,6 +109,7 @@ impl Default for Config {
             max_gaps: packets::GAPS_MAX,
             max_connections: packets::CONNECTIONS_MAX,
             closing_timeout: leaving::CLOSING_MAX,
+            closing_rounds: leaving::CLOSING_ROUNDS,
             job_key: None,
         }
     }

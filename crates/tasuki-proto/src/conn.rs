@@ -85,6 +85,8 @@ pub(crate) struct Conn {
     pub content_acked: u64,
     /// In the closing state: the time at which it ends at the latest, even if the peer stays silent.
     pub closing: Option<Time>,
+    /// How often the closing state has begun anew, because something was not acknowledged.
+    pub closing_rounds: u32,
     /// The peer has refused the connection: nothing is sent on it any more.
     pub refused_by_peer: bool,
     /// To be removed as soon as the layer above can be called to release its payload.
@@ -143,6 +145,7 @@ impl Conn {
             content_confirmed: 0,
             content_acked: 0,
             closing: None,
+            closing_rounds: 0,
             refused_by_peer: false,
             expired: false,
             reports_closed: false,

@@ -87,20 +87,15 @@ impl Proto {
     /// Opens a connection to a peer, or returns the existing one. `rails` are this side's ends, numbered as
     /// the peer's are. Nothing is sent before there is a frame to send: see [`Proto::wake`].
     ///
-    /// If there are already [`Config::max_connections`], the connection is refused at once
-    /// ([`Event::Refused`]).
-    pub fn connect(&mut self, now: Time, remote: Remote, rails: &[Rail]) -> ConnId {
+    /// `None` if there are already [`Config::max_connections`].
+    pub fn connect(&mut self, now: Time, remote: Remote, rails: &[Rail]) -> Option<ConnId> {
         if let Some(id) = self.table.find(remote.endpoint, remote.incarnation) {
-            return id;
+            return Some(id);
         }
-        let Some(id) = self.table.reserve(self.config.max_connections) else {
-            let id = ConnId { index: u32::MAX, generation: 0 };
-            self.events.push_back(Event::Refused(id, tasuki_wire::RefuseReason::NoRoom));
-            return id;
-        };
+        let id = self.table.reserve(self.config.max_connections)?;
         self.now = now;
         self.table.insert(Conn::new(id, remote, rails, &self.local, &self.config), true);
-        id
+        Some(id)
     }
 
     /// The connection to the endpoint with this id and incarnation.
@@ -272,6 +267,11 @@ impl Proto {
         self.table.get(conn).is_none_or(|conn| conn.is_drained() && !conn.outbox.more)
     }
 
+    /// Whether something that was sent on the connection has not been acknowledged.
+    pub fn has_unacknowledged(&self, conn: ConnId) -> bool {
+        self.table.get(conn).is_some_and(|conn| !conn.outbox.is_empty())
+    }
+
     /// Number of probe time-outs in a row since the peer was last heard, on the path that has most of them:
     /// how often in a row the peer has not acknowledged in time what was sent to it last.
     pub fn pto_streak(&self, conn: ConnId) -> u32 {
@@ -298,8 +298,9 @@ impl Proto {
     }
 
     /// Closes a connection on which neither side has anything more to say. It stays in the closing state
-    /// until everything is acknowledged and the peer is known to know that, at most for
-    /// [`Config::closing_timeout`]. [`Event::Closed`] follows.
+    /// until everything is acknowledged and the peer is known to know that. If only the latter is missing it
+    /// stays for [`Config::closing_timeout`] at most, else [`Config::closing_rounds`] times as long besides.
+    /// [`Event::Closed`] follows.
     pub fn close(&mut self, conn: ConnId) {
         let now = self.now;
         let Some(found) = self.table.get_mut(conn) else { return };

@@ -193,6 +193,8 @@ impl Conn {
         let path = &mut self.paths[at];
         path.state = RailState::Down;
         path.probe.attempts = 0;
+        // The network may pass other lengths when it is back: a switch forgets its MTU when it restarts.
+        (path.proven_len, path.long_lost) = (floor_len(path.id.lane).min(path.full_len), 0);
         let forbidden = cx.plant.is(Defect::CarrierForbids) && why == DownReason::Carrier;
         path.probe.at = (!forbidden).then(|| cx.now + cx.config.probe_min);
         self.announce_down(at, why, cx);

@@ -39,10 +39,10 @@ impl Table {
 
     /// The id for the next connection; `None` if there are `most` already.
     pub fn reserve(&mut self, most: usize) -> Option<ConnId> {
+        if self.len() >= most.min(0xffff) {
+            return None;
+        }
         if self.free.is_empty() {
-            if self.slots.len() >= most.min(0xffff) {
-                return None;
-            }
             self.free.push(self.slots.len() as u32);
             self.slots.push(Slot::default());
         }

@@ -5,8 +5,9 @@ use tasuki_wire::Lane;
 
 use crate::conn::{Conn, Context};
 use crate::defect::Defect;
-use crate::path::{LAST_RESORT, Path};
+use crate::path::{LAST_RESORT, Path, floor_len};
 use crate::rtt::ns;
+use crate::sent::{Fate, Sent};
 use crate::stats::RailState;
 
 impl Conn {
@@ -14,8 +15,7 @@ impl Conn {
     pub fn on_timeout(&mut self, cx: &mut Context<'_>) -> bool {
         let due = |at: Option<crate::Time>| at.is_some_and(|at| at <= cx.now);
         if due(self.closing) {
-            self.closing = None;
-            self.expired = true;
+            self.closing_timeout(cx);
             return true;
         }
         if self.refused_by_peer {
@@ -30,6 +30,20 @@ impl Conn {
             any |= self.path_timeout(at, cx);
         }
         any
+    }
+
+    /// The closing state has lasted as long as the peer may need for the last acknowledgement. It begins anew
+    /// while something of this side has not been acknowledged at all, for some rounds. (Rounds, because in the
+    /// time for which this process is stopped nothing can be sent again.)
+    fn closing_timeout(&mut self, cx: &Context<'_>) {
+        let is_owed = !self.outbox.is_empty() && !self.refused_by_peer;
+        if is_owed && self.closing_rounds < cx.config.closing_rounds {
+            self.closing_rounds += 1;
+            self.closing = Some(cx.now + cx.config.closing_timeout);
+        } else {
+            self.closing = None;
+            self.expired = true;
+        }
     }
 
     fn path_timeout(&mut self, at: usize, cx: &mut Context<'_>) -> bool {
@@ -90,7 +104,9 @@ impl Conn {
         if !self.paths[at].is_up() || self.others_answer(at, cx) {
             // The peer answers on another rail, so this rail is at fault: everything in flight goes over
             // others, at once.
-            let (streak, ping) = (self.paths[at].pto_streak, self.paths[at].ping_due);
+            let path = &mut self.paths[at];
+            let (streak, ping) = (path.pto_streak, path.ping_due);
+            Self::suspect_length(path);
             self.requeue_in_flight(at, cx);
             (self.paths[at].pto_streak, self.paths[at].ping_due) = (streak, ping);
         } else {
@@ -107,6 +123,19 @@ impl Conn {
             self.prove_rails();
         }
         self.mark_down_if_dead(at, cx);
+    }
+
+    /// All packets in flight on a path are about to be declared lost: doubts its length if many of them are
+    /// long.
+    fn suspect_length(path: &mut Path) {
+        let floor = floor_len(path.id.lane);
+        let is_long = |sent: &Sent| sent.fate == Fate::Flight && sent.bytes as usize > floor;
+        for number in path.sent.first_number()..path.sent.next_number() {
+            path.long_lost += u32::from(path.sent.get_mut(number).is_some_and(|sent| is_long(sent)));
+        }
+        if path.long_lost >= rails::MTU_HOLE_LOSSES {
+            path.doubt_length();
+        }
     }
 
     /// Whether another rail was acknowledged after this path should have been. The other lane of the same

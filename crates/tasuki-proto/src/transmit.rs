@@ -154,6 +154,10 @@ impl Conn {
             for path in &mut self.paths {
                 path.owed.pending |= path.received.any();
             }
+        }
+        // On a path whose acknowledgements are missing every packet is a ping: the peer answers the second of
+        // several in a row over paths that it has not proven, too, which may be the only ones that lead back.
+        if parting || self.paths[at].pto_streak > 0 {
             builder.push(&Frame::Ping).ok()?;
             tx.says.ping = true;
         }

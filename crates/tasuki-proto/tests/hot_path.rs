@@ -123,7 +123,7 @@ fn pair(rails: u8) -> [End; 2] {
         let mut proto = Proto::new(local(host), Config::default(), u64::from(host));
         let peer = local(3 - host);
         let remote = Remote { endpoint: peer.endpoint, incarnation: peer.incarnation, secret: peer.secret };
-        let id = proto.connect(Time(0), remote, &list(host));
+        let id = proto.connect(Time(0), remote, &list(host)).expect("room");
         let app = App { rails: list(host), seq: 0, want: 0, len: 8, data: 0, got: 0, released: 0 };
         End { proto, app, id }
     })

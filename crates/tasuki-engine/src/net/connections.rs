@@ -17,10 +17,16 @@ use crate::peers::{PeerRecord, Peers};
 /// Connections.
 impl Net {
     /// Opens a connection to a peer, or takes the one that the peer has opened. Gives it, and the most
-    /// payload of a first frame, bytes.
-    pub fn connect(&mut self, peer: Peer, address: &Address, peers: &mut Peers, now: Time) -> (ConnId, u64) {
+    /// payload of a first frame, bytes; `None` if this endpoint has as many as it can have.
+    pub fn connect(
+        &mut self,
+        peer: Peer,
+        address: &Address,
+        peers: &mut Peers,
+        now: Time,
+    ) -> Option<(ConnId, u64)> {
         let existing = peers.get(peer).and_then(|record| record.conn);
-        let conn = existing.unwrap_or_else(|| {
+        let conn = existing.or_else(|| {
             let remote = Remote {
                 endpoint: address.endpoint,
                 incarnation: address.incarnation,
@@ -29,10 +35,10 @@ impl Net {
             let rails = self.host.own_ends(address.identity);
             self.targets.greeted(peer, now);
             self.proto.connect(now, remote, &rails)
-        });
+        })?;
         peers.bind_conn(conn, peer);
         self.tell_link_states(conn, peers, now);
-        (conn, self.proto.start_room(conn) as u64)
+        Some((conn, self.proto.start_room(conn) as u64))
     }
 
     /// The message layer has something for the peer of a connection.

@@ -142,7 +142,7 @@ fn sent_while_away(away_us: u64, others: u64) -> u64 {
     for other in 0..others {
         let remote = Remote { endpoint: 50, incarnation: 300 + other, secret: secret(1, other) };
         let rails = net.rails[0].clone();
-        net.hosts[0].proto.connect(now, remote, &rails);
+        assert!(net.hosts[0].proto.connect(now, remote, &rails).is_some());
     }
     let (before, conn) = (net.hosts[0].packets, net.conn(0));
     net.busy_until[1] = net.now + away_us * 1000;

@@ -79,10 +79,34 @@ fn the_closing_state_is_bounded_in_time() {
     let id = net.conn(0);
     net.hosts[0].proto.close(id);
     net.flush(0);
-    net.run_us(Config::default().closing_timeout.as_micros() as u64 + 10_000);
+    let Config { closing_timeout, closing_rounds, .. } = Config::default();
+    net.run_us((1 + u64::from(closing_rounds)) * closing_timeout.as_micros() as u64 + 10_000);
     assert!(net.hosts[0].events.contains(&Event::Closed(id)));
     assert_eq!(net.hosts[0].app.unreleased(), 0);
     assert_eq!(net.hosts[0].proto.find(11, 200), None);
+}
+
+/// What was sent last is sent again until it is acknowledged, though the network was dead for longer than a
+/// peer needs for an answer, or this process was stopped for so long.
+#[test]
+fn the_last_message_survives_a_dead_network_and_a_stop() {
+    for stopped in [false, true] {
+        let mut net = Net::new(35, &[Link::new(1000, 20, 256)], true);
+        net.send(0, 100);
+        net.settle(100);
+        net.both(0, |link| link.dead = true);
+        net.send_control(0);
+        let id = net.conn(0);
+        net.hosts[0].proto.close(id);
+        net.flush(0);
+        if stopped {
+            net.busy_until[0] = net.now + 3_000_000_000;
+        }
+        net.run_us(2_900_000);
+        assert_eq!(net.hosts[1].app.control_count, 0);
+        net.both(0, |link| link.dead = false);
+        net.run_until(3000, "the last message", |net| net.hosts[1].app.control_count == 1);
+    }
 }
 
 #[test]

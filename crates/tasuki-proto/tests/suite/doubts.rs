@@ -1,7 +1,9 @@
 //! A peer that is said to be gone is probed: if it lives, it answers over whatever rail still works.
 
+use tasuki_proto::RailState;
+
 use crate::net::{Link, Net};
-use crate::rails::{lan, warm};
+use crate::rails::{lan, state, stream, warm};
 
 /// Nothing is in flight and nothing will be sent: the answer comes nevertheless, and soon.
 #[test]
@@ -68,4 +70,36 @@ fn the_dead_do_not_answer() {
     assert_eq!(net.heard(0), heard);
     // Two packets for each probe and rail, and some for probe time-outs, five of them per second.
     assert!(net.hosts[0].packets - sent < 50 * 2 * 4, "{}", net.hosts[0].packets - sent);
+}
+
+/// A rail comes back and passes short packets alone, as behind a switch that has forgotten its MTU.
+#[test]
+fn an_mtu_hole_after_an_outage() {
+    let mut net = warm(&[lan(), lan()]);
+    stream(&mut net, 0, 5_000);
+    net.both(0, |link| link.dead = true);
+    stream(&mut net, 0, 1_000_000);
+    assert_eq!(state(&net, 0, 0), RailState::Down, "{}", net.describe());
+    let before: u64 = net.hosts[0].proto.rail_stats(net.conn(0)).map(|stats| stats.lost_packets).sum();
+    net.both(0, |link| (link.dead, link.hole) = (false, 1300));
+    stream(&mut net, 0, 1_000_000);
+    let of_rail = |net: &Net| net.hosts[0].proto.rail_stats(net.conn(0)).find(|stats| stats.path.rail == 0);
+    let stats = of_rail(&net).expect("the rail");
+    assert_eq!((stats.state, stats.packet_len), (RailState::Up, 1232), "{}", net.describe());
+    let lost: u64 = net.hosts[0].proto.rail_stats(net.conn(0)).map(|stats| stats.lost_packets).sum();
+    assert!(lost - before < 8, "{} packets were lost: {}", lost - before, net.describe());
+}
+
+/// Of two rails, of which one has not been used yet, the one carries packets in one direction alone and the
+/// other in the other one. Messages of several packets arrive all the same.
+#[test]
+fn rails_of_one_direction_each_before_both_are_proven() {
+    let mut net = Net::new(9, &[lan(), lan()], true);
+    net.send(0, 8);
+    net.settle(1000);
+    for (from, rail) in [(1, 0), (0, 1)] {
+        net.links.get_mut(&(from, rail)).expect("a link").dead = true;
+    }
+    net.send(0, 5000);
+    net.settle(5000);
 }

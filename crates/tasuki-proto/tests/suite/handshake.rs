@@ -154,6 +154,11 @@ fn no_room_for_another_peer() {
     net.run_us(1000);
     let refused = Event::Refused(net.conn(0), RefuseReason::NoRoom);
     assert!(net.hosts[0].events.contains(&refused), "{}", net.describe());
+    // The endpoint without room opens none itself, and is not told of one that it does not have.
+    let remote = tasuki_proto::Remote { endpoint: 12, incarnation: 300, secret: crate::net::secret(1, 300) };
+    let rails = net.rails[1].clone();
+    assert_eq!(net.hosts[1].proto.connect(Time(net.now), remote, &rails), None);
+    assert_eq!(net.hosts[1].proto.poll_event(), None);
 }
 
 /// The process at the other end was replaced: its successor does not answer on the old connection, and drops
@@ -175,7 +180,7 @@ pub fn another_incarnation() {
     let old = tasuki_proto::Remote { endpoint: 11, incarnation: 200, secret: crate::net::secret(1, 201) };
     let rails = net.rails[0].clone();
     let id = net.hosts[0].proto.connect(Time(net.now), old, &rails);
-    net.hosts[0].conn = Some(id);
+    net.hosts[0].conn = id;
     net.send(0, 10);
     net.run_us(100_000);
     let drops = net.hosts[1].proto.drops();

@@ -104,7 +104,9 @@ impl World {
         demand(host.proto.find(remote.endpoint, remote.incarnation).is_none(), || {
             format!("node {node} has a connection to {there} that nobody asked for")
         })?;
-        let conn = host.proto.connect(now, remote, &rails);
+        let Some(conn) = host.proto.connect(now, remote, &rails) else {
+            return Err(format!("node {node} has no room for a connection to {there}"));
+        };
         host.conns.of_conn.insert(conn, there);
         host.conns.of_node.insert(there, conn);
         self.repeat_reports(node, conn);

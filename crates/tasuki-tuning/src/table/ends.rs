@@ -145,5 +145,11 @@ tuning! {
         why "It is several of the longest time-outs (0.3 s), so a peer whose last acknowledgement was lost \
              still gets an answer.";
         measure "0", test "-p tasuki-proto --test suite";
+
+        /// So often the closing state begins anew while something that was sent is not acknowledged.
+        CLOSING_ROUNDS: u32 = 4, "rounds";
+        why "With the first one these are the 10 s of LINGER_S. Rounds and not seconds, because the time for \
+             which a process is stopped must not count.";
+        measure "0", test "-p tasuki-proto --test suite closing";
     }
 }

@@ -108,7 +108,7 @@ impl Net {
         let remote =
             Remote { endpoint: other.endpoint, incarnation: other.incarnation, secret: other.secret };
         let rails = self.rails[host].clone();
-        let id = self.hosts[host].proto.connect(Time(self.now), remote, &rails);
+        let id = self.hosts[host].proto.connect(Time(self.now), remote, &rails).expect("room");
         self.hosts[host].conn = Some(id);
         id
     }
