@@ -142,12 +142,12 @@ fn to_c(completion: &Completion) -> Option<RawCompletion> {
             len,
             total,
         },
-        Completion::Error { context, tagged, send, failure, peer, last, .. } => RawCompletion {
+        Completion::Error { context, tagged, send, failure, peer, last, multi, .. } => RawCompletion {
             context,
             kind: if send { SEND } else { RECV },
             status: status(failure),
             peer: peer.map_or(ANY_SOURCE, |Peer(peer)| peer),
-            flags: flag(tagged, TAGGED) | flag(last, LAST),
+            flags: flag(tagged, TAGGED) | flag(multi, MULTI) | flag(last, LAST),
             ..EMPTY
         },
         // This interface's puts carry no data. A libfabric program that was given a key may send a put that

@@ -179,6 +179,8 @@ pub enum Completion {
         peer: Option<Peer>,
         /// The program may use the buffer again.
         last: bool,
+        /// It was a receive of several messages.
+        multi: bool,
         /// Success would not have been told: see [`Report`].
         quiet: bool,
     },

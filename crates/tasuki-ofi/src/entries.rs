@@ -116,11 +116,12 @@ impl Entries {
             (&raw mut (*into).olen).write(fault.olen);
             (&raw mut (*into).err).write(fault.err);
             (&raw mut (*into).prov_errno).write(fault.err);
-            // There is no further data. Since libfabric 1.5 the size says on entry how much the caller's
-            // buffer holds.
-            (&raw mut (*into).err_data_size).write(0);
+            // There is no further data. Before libfabric 1.5 the structure ended with the pointer to it; since
+            // then the size says on entry how much the caller's buffer holds.
             if api_version < fi_version(1, 5) {
                 (&raw mut (*into).err_data).write(ptr::null_mut());
+            } else {
+                (&raw mut (*into).err_data_size).write(0);
             }
             if api_version >= fi_version(1, 20) {
                 (&raw mut (*into).src_addr).write(entry.source);

@@ -66,7 +66,8 @@ pub const TX_FLAGS: u64 = FI_COMPLETION
     | FI_PRIORITY
     | FI_AFFINITY;
 /// Flags of receives as an endpoint's default.
-pub const RX_FLAGS: u64 = FI_COMPLETION | FI_MULTI_RECV | FI_MORE | FI_AFFINITY | FI_PRIORITY;
+pub const RX_FLAGS: u64 =
+    FI_COMPLETION | FI_TRANSMIT_COMPLETE | FI_MULTI_RECV | FI_MORE | FI_AFFINITY | FI_PRIORITY;
 /// Flags of a call that receives.
 pub const RX_CALL_FLAGS: u64 = RX_FLAGS | FI_PEEK | FI_CLAIM | FI_DISCARD;
 /// Messages of one sender to one receiver are matched in the order in which they were sent.

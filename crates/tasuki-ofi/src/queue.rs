@@ -136,4 +136,17 @@ mod tests {
         assert_eq!(read(&queue), Ok(1));
         assert_eq!((buf[0], buf[1], buf[2], sources[0]), (4, FI_RECV, 3, 4));
     }
+
+    /// `struct fi_cq_err_entry` of libfabric 1.4 (include/rdma/fi_eq.h) ends with `err_data`.
+    #[test]
+    fn nothing_is_written_behind_the_structure_of_an_old_program() {
+        let queue = Queue::<EpShared>::new(24, Members::default());
+        queue.entries.push(entry(3, Some(Fault { err: FI_ETRUNC, olen: 9 })));
+        // SAFETY: plain data.
+        let mut error: CqErrEntry = unsafe { std::mem::zeroed() };
+        (error.err_data_size, error.src_addr) = (77, 78);
+        // SAFETY: as large as any version's.
+        assert_eq!(unsafe { queue.entries.read_error(&mut error, fi_version(1, 4)) }, Ok(1));
+        assert_eq!((error.err, error.err_data_size, error.src_addr), (265, 77, 78));
+    }
 }

@@ -20,6 +20,8 @@ pub struct Regions(Mutex<Inner>);
 pub struct Region {
     pub pieces: Vec<Buffer>,
     pub rights: Rights,
+    /// It is being ended: nobody else gets the key before all endpoints have given the memory up.
+    pub ends: bool,
 }
 
 #[derive(Default)]
@@ -35,7 +37,7 @@ impl Regions {
         let mut inner = lock(&self.0);
         inner.endpoints.retain(|member| member.strong_count() > 0);
         inner.endpoints.push(Arc::downgrade(ep));
-        for (&key, Region { pieces, rights }) in &inner.regions {
+        for (&key, Region { pieces, rights, .. }) in inner.regions.iter().filter(|(_, region)| !region.ends) {
             // The endpoint is new: no key is taken.
             let _ = ep.expose(key, pieces, *rights);
         }
@@ -47,19 +49,26 @@ impl Regions {
         if inner.regions.contains_key(&key) {
             return Err(Errno(FI_ENOKEY));
         }
-        for ep in inner.endpoints.iter().filter_map(Weak::upgrade) {
-            ep.expose(key, &region.pieces, region.rights)?;
+        let endpoints: Vec<_> = inner.endpoints.iter().filter_map(Weak::upgrade).collect();
+        for (at, ep) in endpoints.iter().enumerate() {
+            if let Err(error) = ep.expose(key, &region.pieces, region.rights) {
+                // The key is new: no transfer can have begun that would keep an endpoint from concealing it.
+                endpoints[..at].iter().for_each(|ep| _ = ep.conceal(key));
+                return Err(error);
+            }
         }
         inner.regions.insert(key, region);
         Ok(())
     }
 
     /// Ends a registration: after this returns, nobody touches the memory any more. `FI_EBUSY` if transfers
-    /// do not end.
+    /// do not end; the key is not free then.
     pub fn remove(&self, key: u64) -> Ret {
         let endpoints: Vec<_> = {
             let mut inner = lock(&self.0);
-            inner.regions.remove(&key);
+            if let Some(region) = inner.regions.get_mut(&key) {
+                region.ends = true;
+            }
             inner.endpoints.iter().filter_map(Weak::upgrade).collect()
         };
         let end = Instant::now() + provider::CLOSE_MAX;
@@ -71,6 +80,7 @@ impl Regions {
                 ep.progress(None);
             }
         }
+        lock(&self.0).regions.remove(&key);
         Ok(())
     }
 }

@@ -135,6 +135,7 @@ impl Messages {
                 failure: translate(failure),
                 peer: Some(peer),
                 last: true,
+                multi: false,
                 quiet: send.report != Report::Completion,
             }),
         }
@@ -176,7 +177,9 @@ impl Messages {
             multi: recv.multi,
             quiet: recv.report != Report::Completion,
         };
-        if recv.report != Report::Failure || done.total > done.len {
+        // The end of a receive of several messages is always told: without it, the program would never post
+        // its memory again (fi_msg(3), FI_MULTI_RECV).
+        if recv.report != Report::Failure || done.total > done.len || (recv.multi && done.last) {
             self.completions.push(completion);
         }
         if done.last {
@@ -206,6 +209,7 @@ impl Messages {
             failure: translate(failure),
             peer: peer.map(Peer::from),
             last,
+            multi: recv.multi,
             quiet: recv.report != Report::Completion,
         });
         if last {

@@ -84,6 +84,9 @@ pub const FI_CLASS_CNTR: usize = 15;
 
 /// Command of `fi_control`.
 pub const FI_ENABLE: i32 = 6;
+pub const FI_GET_RAW_MR: i32 = 8;
+pub const FI_MAP_RAW_MR: i32 = 9;
+pub const FI_UNMAP_KEY: i32 = 10;
 /// Command of `fi_control`.
 pub const FI_GETWAITOBJ: i32 = 16;
 

@@ -9,6 +9,9 @@ use crate::death::{self, PeerFailure};
 use crate::entries::{Entry, Fault, Reader};
 use crate::note;
 
+/// The engine's context of injected messages, which have none of the program's. It is the address of nothing.
+pub const INJECTED: u64 = u64::MAX;
+
 impl EpShared {
     /// Reports a received message. Most are whole messages for the queue that is being read, and are written
     /// straight to its reader; others go through [`EpShared::complete`]. Called by the engine, as that one.
@@ -60,7 +63,7 @@ impl EpShared {
                 let remote = if data.is_some() { FI_REMOTE_CQ_DATA } else { 0 };
                 let over = if multi && last { FI_MULTI_RECV } else { 0 };
                 let fault = (total > len).then(|| Fault { err: FI_ETRUNC, olen: (total - len) as usize });
-                let told = !quiet || fault.is_some();
+                let told = !quiet || fault.is_some() || over != 0;
                 let entry = Entry {
                     context,
                     flags: blank.flags | remote | over,
@@ -73,7 +76,7 @@ impl EpShared {
                 };
                 (&wiring.rx, told, entry)
             }
-            Completion::Error { context, tagged, send, failure, peer, quiet, .. } => {
+            Completion::Error { context, tagged, send, failure, peer, last, multi, .. } => {
                 if let Some(peer) = peer {
                     self.lose(peer, failure, address);
                 }
@@ -83,11 +86,14 @@ impl EpShared {
                 // An injected message has no context, and MPIs follow the context of every failed completion.
                 // A program that waits for an answer hears of the failure by its receive, others by their
                 // next send, which is refused.
-                let told = !(send && quiet && context == 0);
+                let told = !(send && context == INJECTED);
                 if !told {
                     note!("an injected message is lost: error {}", errno::of_failure(failure));
                 }
-                (target, told, Entry { context, source, fault, ..blank(direction, tagged) })
+                let blank = blank(direction, tagged);
+                // The program may use the buffer of a receive of several messages again only when this is said.
+                let flags = blank.flags | if multi && last { FI_MULTI_RECV } else { 0 };
+                (target, told, Entry { context, flags, source, fault, ..blank })
             }
             Completion::Put { source, data, len } => {
                 // No operation of this side is over: nothing is counted.

@@ -26,6 +26,7 @@ pub use self::state::EpShared;
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
 
 use tasuki_engine::{Address, Endpoint, OnFailure, Options};
 
@@ -131,13 +132,18 @@ unsafe fn name_service(info: &Info, address: &Address) -> Ret<Option<NameService
     }
 }
 
-/// `fi_close`. It waits, for a bounded time, until peers have acknowledged what was sent to them, as the
-/// engine does when it closes.
+/// `fi_close`. It waits, for a bounded time, until no other thread's call uses the endpoint any more: one that
+/// waits at a queue holds it for some milliseconds. Then it waits, for a bounded time, until peers have
+/// acknowledged what was sent to them, as the engine does when it closes.
 unsafe extern "C" fn close(fid: *mut Fid) -> i32 {
     guard::int(|| {
         // SAFETY: only endpoints have this table; the caller gives it up.
         let ep = unsafe { guard::retake::<Ep, Fid>(fid) };
         lock(&ep.plan).leave(&ep.shared);
+        let end = Instant::now() + tasuki_tuning::provider::CLOSE_MAX;
+        while Arc::strong_count(&ep.shared) > 1 && Instant::now() < end {
+            std::thread::sleep(tasuki_tuning::provider::CLOSE_POLL);
+        }
         drop(ep);
         Ok(())
     })

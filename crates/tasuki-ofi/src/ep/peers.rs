@@ -132,11 +132,20 @@ impl Peers {
         let mut maps = self.write();
         self.latest_name.clear();
         self.latest_peer.clear();
-        let peer = maps.peers.get_mut(usize::try_from(name).ok()?)?.take()?;
-        if let Some(name) = maps.names.get_mut(peer.0 as usize) {
-            *name = FI_ADDR_NOTAVAIL;
+        let peer = usize::try_from(name).ok().and_then(|index| maps.peers.get_mut(index)?.take());
+        match peer {
+            Some(peer) => {
+                if let Some(known) = maps.names.get_mut(peer.0 as usize) {
+                    *known = FI_ADDR_NOTAVAIL;
+                }
+            }
+            // The peer may have been met by another name of its address, and still be called by this one.
+            None => {
+                let called_so = maps.names.iter_mut().filter(|known| **known == name);
+                called_so.for_each(|known| *known = FI_ADDR_NOTAVAIL);
+            }
         }
-        Some(peer)
+        peer
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use tasuki_engine::{Buffer, Peer, RecvArgs, SendArgs};
 
+use super::complete::INJECTED;
 use super::rma::{Access, Atomic, Place};
 use super::wiring::Wiring;
 use super::{EpShared, errno};
@@ -75,7 +76,7 @@ impl EpShared {
         if inject && pieces.iter().map(|buffer| buffer.len).sum::<usize>() > INJECT_SIZE {
             return Err(Errno(FI_EMSGSIZE));
         }
-        let context = tx.context.map_or(0, |context| context as u64);
+        let context = tx.context.map_or(INJECTED, |context| context as u64);
         let reports = tx.context.is_some() && wiring.tx.reports(tx.flags);
         let args = SendArgs {
             peer,
@@ -107,12 +108,11 @@ impl EpShared {
     /// The memory is not touched until the operation completes, as fi_msg(3) demands.
     #[inline(always)]
     pub unsafe fn recv(&self, pieces: Ret<&[Buffer]>, rx: &Rx) -> Ret<usize> {
-        let pieces = pieces?;
         if rx.flags & (FI_PEEK | FI_CLAIM) != 0 {
             // SAFETY: by the contract.
             return unsafe { self.recv_unexpected(pieces, &{ *rx }) };
         }
-        let target = &self.wiring()?.rx;
+        let (pieces, target) = (pieces?, &self.wiring()?.rx);
         let context = rx.context as u64;
         let reports = target.reports(rx.flags);
         let args = RecvArgs {
@@ -132,15 +132,16 @@ impl EpShared {
         }
     }
 
-    /// [`EpShared::recv`] with `FI_PEEK` or `FI_CLAIM`.
+    /// [`EpShared::recv`] with `FI_PEEK` or `FI_CLAIM`. Memory counts only where bytes are to be received.
     ///
     /// # Safety
     /// As for [`EpShared::recv`].
     #[inline(never)]
-    unsafe fn recv_unexpected(&self, pieces: &[Buffer], rx: &Rx) -> Ret<usize> {
+    unsafe fn recv_unexpected(&self, pieces: Ret<&[Buffer]>, rx: &Rx) -> Ret<usize> {
         if rx.flags & FI_PEEK != 0 {
             return self.probe(rx);
         }
+        let pieces = if rx.flags & FI_DISCARD != 0 { &[] } else { pieces? };
         // SAFETY: by the contract.
         unsafe { self.recv_claimed(pieces, rx) }
     }

@@ -18,7 +18,7 @@ pub struct Domain {
     pub shared: Arc<DomainShared>,
 }
 
-static OPS: Ops = Ops::new(close, refs::bind_events, refs::no_control);
+static OPS: Ops = Ops::new(close, refs::bind_events, mr::control_domain);
 
 static DOMAIN_OPS: OpsDomain = OpsDomain {
     size: size_of::<OpsDomain>(),

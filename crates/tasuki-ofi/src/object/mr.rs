@@ -57,7 +57,7 @@ unsafe fn register(domain: *mut Fid, wanted: &Wanted, mr: *mut *mut FidMr, conte
         if pieces.is_empty() || pieces.iter().any(|piece| piece.ptr.is_null()) {
             return Err(Errno(FI_EINVAL));
         }
-        domain.regions.insert(wanted.key, Region { pieces: pieces.to_vec(), rights })?;
+        domain.regions.insert(wanted.key, Region { pieces: pieces.to_vec(), rights, ends: false })?;
     }
     let fid = Fid { fclass: FI_CLASS_MR, context, ops: &OPS };
     let handle = FidMr { fid, mem_desc: ptr::null_mut(), key: wanted.key };
@@ -102,18 +102,30 @@ unsafe extern "C" fn regv(
 
 unsafe extern "C" fn regattr(domain: *mut Fid, attr: *const MrAttr, flags: u64, mr: *mut *mut FidMr) -> i32 {
     guard::int(|| {
-        // SAFETY: null or the caller's.
-        let attr = unsafe { attr.as_ref() }.ok_or(Errno(FI_EINVAL))?;
-        // FI_HMEM_SYSTEM is 0: the memory of devices cannot be reached.
-        if attr.iface != 0 {
-            return Err(Errno(FI_ENOSYS));
-        }
-        if attr.auth_key_size != 0 {
+        if attr.is_null() {
             return Err(Errno(FI_EINVAL));
         }
-        let MrAttr { mr_iov: iov, iov_count: count, access, offset, requested_key: key, .. } = *attr;
+        // SAFETY: only domains have this table.
+        let api_version = unsafe { guard::object::<Domain, Fid>(domain) }?.shared.fabric.api_version;
+        // SAFETY: the caller's. Fields are read one by one, so that none is touched that an older structure
+        // lacks; from `iface` on they mean something only to programs that have got FI_HMEM.
+        let (wanted, context, has_auth_key) = unsafe {
+            let wanted = Wanted {
+                iov: (*attr).mr_iov,
+                count: (*attr).iov_count,
+                access: (*attr).access,
+                offset: (*attr).offset,
+                key: (*attr).requested_key,
+                flags,
+            };
+            let has_auth_key = api_version >= fi_version(1, 5) && (*attr).auth_key_size != 0;
+            (wanted, (*attr).context, has_auth_key)
+        };
+        if has_auth_key {
+            return Err(Errno(FI_EINVAL));
+        }
         // SAFETY: as fi_mr(3) demands.
-        unsafe { register(domain, &Wanted { iov, count, access, offset, key, flags }, mr, attr.context) }
+        unsafe { register(domain, &wanted, mr, context) }
     })
 }
 
@@ -140,6 +152,64 @@ unsafe extern "C" fn bind(_: *mut Fid, other: *mut Fid, _: u64) -> i32 {
     }
 }
 
-unsafe extern "C" fn control(_: *mut Fid, command: i32, _: Ptr) -> i32 {
-    if command == FI_ENABLE { 0 } else { -FI_ENOSYS }
+unsafe extern "C" fn control(fid: *mut Fid, command: i32, argument: Ptr) -> i32 {
+    match command {
+        FI_ENABLE => 0,
+        // SAFETY: as fi_mr(3) demands.
+        FI_GET_RAW_MR => guard::int(|| unsafe { raw_attr(fid, argument.cast()) }),
+        _ => -FI_ENOSYS,
+    }
+}
+
+/// `fi_mr_raw_attr`: the raw key is the key, in this machine's order of bytes. Peers count offsets from the
+/// beginning of the memory, so that the base address is 0.
+///
+/// # Safety
+/// As fi_mr(3) demands.
+unsafe fn raw_attr(fid: *mut Fid, attr: *mut MrRawAttr) -> Ret {
+    // SAFETY: only registrations have this table; null or the caller's.
+    let (mr, attr) = unsafe { (guard::object::<Mr, Fid>(fid)?, attr.as_ref()) };
+    let attr = attr.ok_or(Errno(FI_EINVAL))?;
+    if attr.key_size.is_null() || attr.flags != 0 {
+        return Err(Errno(FI_EINVAL));
+    }
+    // SAFETY: the caller's places; the raw key has as many bytes as `key_size` says on entry.
+    unsafe {
+        let room = attr.key_size.replace(RAW_KEY);
+        if room < RAW_KEY {
+            return Err(Errno(FI_ETOOSMALL));
+        }
+        if attr.raw_key.is_null() {
+            return Err(Errno(FI_EINVAL));
+        }
+        attr.raw_key.copy_from_nonoverlapping(mr.handle.key.to_ne_bytes().as_ptr(), RAW_KEY);
+        if !attr.base_addr.is_null() {
+            attr.base_addr.write(0);
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of a raw key.
+const RAW_KEY: usize = size_of::<u64>();
+
+/// `fi_control` of a domain: `fi_mr_map_raw` gives the key in a peer's raw key, `fi_mr_unmap_key` has nothing
+/// to undo.
+///
+/// # Safety
+/// As fi_mr(3) demands.
+pub unsafe extern "C" fn control_domain(_: *mut Fid, command: i32, argument: Ptr) -> i32 {
+    match command {
+        FI_UNMAP_KEY => 0,
+        // SAFETY: null or the caller's.
+        FI_MAP_RAW_MR => guard::int(|| match unsafe { argument.cast::<MrMapRaw>().as_ref() } {
+            Some(map) if map.key_size == RAW_KEY && !map.raw_key.is_null() && !map.key.is_null() => {
+                // SAFETY: as many bytes as said, and the caller's place for the key.
+                unsafe { map.key.write(map.raw_key.cast::<u64>().read_unaligned()) };
+                Ok(())
+            }
+            _ => Err(Errno(FI_EINVAL)),
+        }),
+        _ => -FI_ENOSYS,
+    }
 }

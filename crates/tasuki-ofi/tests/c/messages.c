@@ -252,6 +252,10 @@ static void several(void)
 			else if (i == 3)
 				CHECK(done(&contexts[5]).flags & FI_MULTI_RECV);
 		}
+		/* The failure that ends such a receive gives its buffer back. */
+		OK(fi_recvmsg(ep, &msg, FI_MULTI_RECV | FI_COMPLETION));
+		OK(fi_cancel(&ep->fid, &contexts[5]));
+		CHECK(failed(&contexts[5], FI_ECANCELED).flags & FI_MULTI_RECV);
 	}
 	meet();
 	nothing();
@@ -321,8 +325,14 @@ static void forgotten(void)
 		OK(fi_tinject(ep, "1", 1, other, 50));
 		meet();
 		OK(fi_tinject(ep, "2", 1, other, 50));
-		OK(fi_trecv(ep, in, 1, NULL, other, 51, 0, &contexts[0]));
-		done(&contexts[0]);
+		for (unsigned i = 0; i < 2; i++) {
+			OK(fi_trecv(ep, in, 1, NULL, other, 51, 0, &contexts[0]));
+			done(&contexts[0]);
+			if (i == 0)
+				meet();
+		}
+		OK(fi_tinject(ep, "5", 1, other, 50));
+		meet();
 		return;
 	}
 	OK(fi_av_lookup(av, other, address, &len));
@@ -339,6 +349,17 @@ static void forgotten(void)
 	OK(fi_trecv(ep, in, 1, NULL, ANY, 50, 0, &contexts[0]));
 	CHECK(done_from(&contexts[0], &source).len == 1 && source == again);
 	OK(fi_tinject(ep, "3", 1, again, 51));
+	meet();
+	/* Of two names of an address the one is used and the other removed: messages come from the one. */
+	fi_addr_t names[2];
+	OK(fi_av_remove(av, &again, 1, 0));
+	for (unsigned i = 0; i < LEN(names); i++)
+		CHECK(fi_av_insert(av, address, 1, &names[i], 0, NULL) == 1);
+	OK(fi_tinject(ep, "4", 1, names[1], 51));
+	OK(fi_av_remove(av, &names[0], 1, 0));
+	OK(fi_trecv(ep, in, 1, NULL, ANY, 50, 0, &contexts[0]));
+	CHECK(done_from(&contexts[0], &source).len == 1 && source == names[1]);
+	meet();
 }
 
 /* Selective completion: operations that ask for a completion are reported, and all are counted. */
@@ -366,6 +387,41 @@ static void counted(void)
 	}
 	nothing();
 	meet();
+}
+
+/* Selective completion: that a receive of several messages is over is told though nobody has asked for it
+ * (fi_msg(3), FI_MULTI_RECV). */
+static void consumed(void)
+{
+	size_t least = 300;
+	struct iovec iov = { in, 1000 };
+	struct fi_msg msg = { &iov, NULL, 1, ANY, &contexts[5], 0 };
+
+	OK(fi_setopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof least));
+	meet();
+	if (me == 0) {
+		for (unsigned i = 0; i < 4; i++)
+			OK(fi_inject(ep, out, 200, other));
+	} else {
+		uint64_t before = fi_cntr_read(received);
+
+		OK(fi_recvmsg(ep, &msg, FI_MULTI_RECV));
+		OK(fi_cntr_wait(received, before + 4, -1));
+		CHECK(done(&contexts[5]).flags & FI_MULTI_RECV);
+	}
+	nothing();
+	meet();
+}
+
+/* The other side dies without closing its endpoint: a send fails that has no context and asks for nothing. */
+static void gone_unasked(void)
+{
+	meet();
+	if (me == 1)
+		_exit(0);
+	OK(fi_tsend(ep, out, sizeof out, NULL, other, 2, NULL));
+	failed(NULL, FI_ECONNRESET);
+	OK(fi_close(&ep->fid));
 }
 
 /* The other side dies without closing its endpoint. */
@@ -404,7 +460,7 @@ static void gone(void)
 int main(int argc, char **argv)
 {
 	CHECK(argc == 3);
-	bool selective = !strcmp(argv[2], "selective");
+	bool selective = !strncmp(argv[2], "selective", strlen("selective"));
 
 	pair_fork();
 	pair_open(strcmp(argv[1], "map") ? FI_AV_TABLE : FI_AV_MAP, selective);
@@ -412,8 +468,13 @@ int main(int argc, char **argv)
 		gone();
 		return 0;
 	}
+	if (!strcmp(argv[2], "selective-gone")) {
+		gone_unasked();
+		return 0;
+	}
 	if (selective) {
 		counted();
+		consumed();
 	} else {
 		static void (*const tests[])(void) = { sizes, injected, pieces, probes, cancels, truncated,
 						       several, directed, head_to_head, delivered,

@@ -1,6 +1,7 @@
 /* What fi_getinfo promises and what it refuses, against fi_getinfo(3) and the pages that it names. */
 #include "pair.h"
 
+#include <pthread.h>
 #include <rdma/fi_eq.h>
 
 enum { ADDRESS = 48 };
@@ -160,6 +161,67 @@ static void wishes(void)
 	fi_freeinfo(hints);
 }
 
+/* Another thread waits at a queue of two endpoints: one of them closes meanwhile, and nothing of it is left. */
+static void *waits(void *queue)
+{
+	struct fi_cq_tagged_entry entry;
+
+	CHECK(fi_cq_sread(queue, &entry, 1, NULL, -1) == -FI_EAGAIN);
+	return NULL;
+}
+
+static void closes_beside_a_thread_that_waits(void)
+{
+	for (unsigned round = 0; round < 5; round++) {
+		struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED, .wait_obj = FI_WAIT_UNSPEC };
+		struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
+		struct fid_cq *queue;
+		struct fid_av *avs[2];
+		struct fid_ep *eps[2];
+		pthread_t thread;
+
+		OK(fi_cq_open(domain, &cq_attr, &queue, NULL));
+		for (unsigned i = 0; i < 2; i++) {
+			OK(fi_av_open(domain, &av_attr, &avs[i], NULL));
+			OK(fi_endpoint(domain, info, &eps[i], NULL));
+			OK(fi_ep_bind(eps[i], &avs[i]->fid, 0));
+			OK(fi_ep_bind(eps[i], &queue->fid, FI_TRANSMIT | FI_RECV));
+			OK(fi_enable(eps[i]));
+		}
+		CHECK(!pthread_create(&thread, NULL, waits, queue));
+		usleep(3000);
+		OK(fi_close(&eps[0]->fid));
+		OK(fi_close(&avs[0]->fid));
+		OK(fi_cq_signal(queue));
+		CHECK(!pthread_join(thread, NULL));
+		OK(fi_close(&eps[1]->fid));
+		OK(fi_close(&avs[1]->fid));
+		OK(fi_close(&queue->fid));
+	}
+}
+
+/* Attributes that mean something only to programs with FI_HMEM are not looked at, and a key goes through its
+ * raw form and back (fi_mr(3)). */
+static void raw_keys(uint8_t *memory)
+{
+	struct iovec iov = { memory, 64 };
+	struct fi_mr_attr attr = { .mr_iov = &iov, .iov_count = 1, .access = FI_REMOTE_READ,
+				   .requested_key = 0x1234567890, .iface = FI_HMEM_CUDA };
+	struct fid_mr *mr;
+	uint8_t raw[8];
+	size_t size = 7;
+	uint64_t base = 1, key = 0;
+
+	OK(fi_mr_regattr(domain, &attr, 0, &mr));
+	CHECK(fi_mr_raw_attr(mr, &base, raw, &size, 0) == -FI_ETOOSMALL && size == sizeof raw);
+	OK(fi_mr_raw_attr(mr, &base, raw, &size, 0));
+	CHECK(base == 0 && size == sizeof raw);
+	OK(fi_mr_map_raw(domain, base, raw, size, &key, 0));
+	CHECK(key == 0x1234567890 && key == fi_mr_key(mr));
+	OK(fi_mr_unmap_key(domain, key));
+	OK(fi_close(&mr->fid));
+}
+
 /* Objects refuse what they would not keep. */
 static void objects(void)
 {
@@ -203,6 +265,8 @@ static void objects(void)
 	OK(fi_mr_bind(mr, &ep->fid, 0));
 	CHECK(fi_mr_bind(mr, &accessed->fid, FI_REMOTE_WRITE) == -FI_EINVAL);
 	OK(fi_close(&mr->fid));
+	raw_keys(memory);
+	closes_beside_a_thread_that_waits();
 }
 
 /* Flags of calls: what is not kept is refused, and a default applies only where it means something. */
@@ -218,6 +282,12 @@ static void flags(void)
 	CHECK(fi_tsendmsg(ep, &tagged, FI_FENCE) == -FI_EBADFLAGS);
 	CHECK(fi_sendmsg(ep, &msg, FI_PEEK) == -FI_EBADFLAGS);
 	CHECK(fi_recvmsg(ep, &msg, FI_DELIVERY_COMPLETE) == -FI_EBADFLAGS);
+	msg.addr = tagged.addr = FI_ADDR_UNSPEC;
+	OK(fi_recvmsg(ep, &msg, FI_TRANSMIT_COMPLETE));
+	/* Memory is not looked at where nothing is to be received (fi_tagged(3), FI_DISCARD). */
+	tagged.msg_iov = NULL;
+	OK(fi_trecvmsg(ep, &tagged, FI_PEEK | FI_DISCARD));
+	failed(&context, FI_ENOMSG);
 	pair_close_objects();
 
 	/* FI_MULTI_RECV as a default is for untagged receives: a tagged one takes one message and is over. */

@@ -31,6 +31,11 @@ tuning! {
              be given back to the program while a peer may still write to it.";
         measure "0", bound "the registration is not closed, and the program is told FI_EBUSY";
 
+        /// Between two looks whether another thread's call still holds an endpoint that closes.
+        CLOSE_POLL: Duration = Duration::from_micros(100), "ns";
+        why "Such a call ends within SLICE, so that a hundred looks are enough.";
+        measure "1000000000", bound "fi_close takes a second where another thread waits at its queue";
+
         /// Time for which a process goes on after a peer's death, before it ends.
         GRACE: Duration = Duration::from_secs(1), "ns";
         why "Most launchers end a job of which a rank has died within this time; then the user reads what \
