@@ -36,6 +36,8 @@ pub(crate) struct PeerRecord {
     pub conn: Option<ConnId>,
     /// The message layer has declared the peer gone.
     pub gone: bool,
+    /// The peer has said goodbye: it takes nothing more.
+    pub said_bye: bool,
     /// Why the peer was declared failed.
     pub failure: Option<String>,
 }
@@ -77,8 +79,15 @@ impl Peers {
         let peer = Peer::from(id);
         debug_assert_eq!(self.records.len(), id.index(), "ids are dense");
         self.by_name.insert(name, peer);
-        let (route, conn) = (Route::Unknown, None);
-        self.records.push(PeerRecord { id, address: *address, route, conn, gone: false, failure: None });
+        self.records.push(PeerRecord {
+            id,
+            address: *address,
+            route: Route::Unknown,
+            conn: None,
+            gone: false,
+            said_bye: false,
+            failure: None,
+        });
         peer
     }
 

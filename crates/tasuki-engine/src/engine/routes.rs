@@ -79,7 +79,9 @@ impl Engine {
             self.page.set_lanes(&self.shm, &self.net);
         }
         self.wait.meeting(now);
-        let (conn, inline_max) = self.net.connect(peer, address, &mut self.peers, now);
+        let Some((conn, inline_max)) = self.net.connect(peer, address, &mut self.peers, now) else {
+            return self.fail_peer(peer, "this endpoint has as many connections as it can have".to_owned());
+        };
         self.set_route(peer, Route::Net(conn));
         if let Some(id) = self.peers.id(peer) {
             let pull = self.rendezvous.fetches();
@@ -174,8 +176,7 @@ impl Engine {
 
 /// Ends.
 impl Engine {
-    /// There is evidence that a peer is dead, or it broke the protocol: everything with it ends with an
-    /// error, at once.
+    /// Ends everything with a peer that is dead or broke the protocol, with an error and at once.
     pub(super) fn fail_peer(&mut self, peer: Peer, reason: String) {
         let closing = self.is_closing();
         let stranger = self.liveness.forget(peer);
@@ -183,8 +184,7 @@ impl Engine {
         if record.failure.is_some() {
             return;
         }
-        // The user need not hear of a peer that has left without having exchanged anything with this
-        // endpoint.
+        // The user need not hear of a peer that has left without having exchanged anything with this one.
         if !record.gone && !closing && record.is_acquainted() && !stranger {
             tell_user(&format!("{} has failed: {reason}", record.address));
             if let Some(on_failure) = self.on_failure {
@@ -193,13 +193,13 @@ impl Engine {
         }
         record.failure = Some(reason);
         record.route = Route::Gone;
-        let id = record.id;
-        // The carriers give buffers back before the operations end.
+        // The operations end first, with an error: what carriers give back is not sent. The program is told
+        // after that.
+        self.messages.layer_mut().handle_peer_failed(record.id);
         self.shm.abandon(peer, &mut self.messages);
         self.wait.processors().remove_peer(peer);
         self.rendezvous.forget_peer(peer, &mut self.messages);
         self.net.abort(peer, &mut self.messages, &mut self.peers);
-        self.messages.layer_mut().handle_peer_failed(id);
     }
 
     /// The message layer has parted from a peer. What is under way to it still gets there.

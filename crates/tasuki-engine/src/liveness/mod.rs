@@ -251,7 +251,7 @@ impl Liveness {
                 if by_its_host { suspicion.refused(refusal.quoted(), heard) } else { Meaning::Hint };
             let rested = now.0.saturating_sub(suspicion.knocked_at.0) >= liveness::HINT_PAUSE_NS;
             match meaning {
-                Meaning::TrialBegins => verdicts.extend(self.begin_trial(peer, record)),
+                Meaning::TrialBegins => verdicts.extend(self.begin_trial(peer, record, net)),
                 Meaning::Hint if rested && !suspicion.is_on_trial() => self.knock(peer, record, net, now),
                 Meaning::Hint | Meaning::Repeated => {}
             }
@@ -261,9 +261,8 @@ impl Liveness {
     /// The host of a peer has refused a knock. From the next round on the peer is asked for a sign of life.
     /// (Not sooner: what is sent where no socket is takes its part of the few refusals that the host has for
     /// this one, and the next knock is to be among them.)
-    fn begin_trial(&mut self, peer: Peer, record: &PeerRecord) -> Option<Verdict> {
-        if record.gone {
-            // The peer has said goodbye already.
+    fn begin_trial(&mut self, peer: Peer, record: &PeerRecord, net: &Net) -> Option<Verdict> {
+        if record.gone && !is_owed(record, net) {
             return Some(gone(peer, record));
         }
         if record.route == Route::Unknown && record.conn.is_none() {
@@ -272,6 +271,11 @@ impl Liveness {
         }
         None
     }
+}
+
+/// Whether a peer may still wait for what was sent to it: it has not said goodbye, and has not acknowledged it.
+fn is_owed(record: &PeerRecord, net: &Net) -> bool {
+    !record.said_bye && record.conn.is_some_and(|conn| net.proto().has_unacknowledged(conn))
 }
 
 fn socket_of(record: &PeerRecord) -> SocketAddr {

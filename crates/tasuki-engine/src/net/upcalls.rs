@@ -57,8 +57,14 @@ impl Upcalls for Above<'_> {
     }
 
     fn deliver(&mut self, conn: ConnId, frame: &tasuki_wire::Frame<'_>) {
-        let Some(id) = self.peers.by_conn(conn).and_then(|peer| self.peers.id(peer)) else { return };
+        let Some(peer) = self.peers.by_conn(conn) else { return };
+        let Some(id) = self.peers.id(peer) else { return };
         if let Some((frame, payload)) = tasuki_frames::incoming(frame) {
+            if matches!(frame, tasuki_msg::Frame::Bye { .. })
+                && let Some(record) = self.peers.get_mut(peer)
+            {
+                record.said_bye = true;
+            }
             self.messages.deliver(id, &frame, &payload);
         }
     }
