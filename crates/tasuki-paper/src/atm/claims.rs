@@ -23,8 +23,8 @@ pub fn claims(data: &Atm) -> Vec<Claim> {
     ];
     for (name, column) in [("SS5", &data.table1_ss5_mbps), ("SS20", &data.table1_ss20_mbps)] {
         for (bytes, mbps) in data.table1_bytes.iter().zip(column) {
-            let claim = Claim::new("T1", table1_name(name, *bytes), "Mbit/s", *mbps, Rule::Printed(0.5));
-            claims.push(claim.noted("equation (2), R and B"));
+            let claim = Claim::new("T1", table1_name(name, *bytes), "Mbit/s", *mbps, Rule::Input);
+            claims.push(claim.noted("follows from R and B by equation (2)"));
         }
     }
     claims.extend(figures(data));
