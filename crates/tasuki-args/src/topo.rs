@@ -24,7 +24,8 @@ pub enum TopoCommand {
          cut into two halves of the hosts leaves, one direction; a range holds the truth\n  effective \
          bisection  what random halves exchange at once over single shortest paths, one direction; the range \
          is\n                       over choices of paths\n  all to all           what every pair gets when \
-         all send to all over all shortest paths, split evenly\n\n\
+         all send to all, over the routes that Tasuki sets; of graphs over \
+         all\n                       shortest paths, split evenly\n\n\
          Examples:\n  tasuki topo measure torus:4x4\n  tasuki topo measure torus:4x4+4         # switches \
          with 4 hosts each\n  tasuki topo measure cluster.toml --price-cable 8 --price-switch 120"))]
     Measure(MeasureArgs),

@@ -9,6 +9,7 @@ mod fabric;
 pub mod generate;
 mod json;
 mod lab_macs;
+mod loads;
 mod lookup;
 mod model;
 mod names;
@@ -28,6 +29,7 @@ pub use defaults::{
     MTU_MAX, MTU_MIN, STRIPE_MAX, STRIPE_PIECE_US,
 };
 pub use delay::{Delay, DelayWish, ParseDelayError, Tuning};
+pub use loads::{Failed, RouteLoads};
 pub use model::{
     AddressStyle, Addressing, Cable, CableId, Cluster, End, Host, HostId, Nic, NicId, StripePolicy, Striping,
     Switch, SwitchId,

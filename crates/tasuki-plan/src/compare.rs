@@ -1,6 +1,6 @@
 //! Measures several networks for a comparison side by side.
 
-use crate::{ENGINES, MEASURE_STEPS, Measures, PlanningError, Prices, Steps, measure, network};
+use crate::{ENGINES, MEASURE_STEPS, Measures, Named, PlanningError, Prices, Steps, measure, named};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tasuki_topo::{Engine, Limits, Network, PathRule, RouteError, route};
@@ -35,12 +35,12 @@ pub fn compared_engines() -> impl Iterator<Item = &'static str> {
     ENGINES.into_iter().filter(|(_, engine)| COMPARED.contains(engine)).map(|(name, _)| name)
 }
 
-/// Measures the networks of these names (see [`network`]).
+/// Measures the networks of these names (see [`named`]).
 pub fn compare(names: &[String], prices: &Prices, step: Steps<'_>) -> Result<Vec<Compared>, PlanningError> {
     let mut all = Vec::new();
     for given in names {
-        let net = network(given)?;
-        let measures = measure(&net, prices, step);
+        let Named { net, cluster } = named(given)?;
+        let measures = measure(&net, cluster.as_ref(), prices, step);
         step("channels");
         all.push(Compared { given: given.clone(), measures, channels: channels(&net) });
     }

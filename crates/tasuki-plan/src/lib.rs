@@ -4,7 +4,7 @@
 //! - [`Inventory`] lists hosts, ports and switches. [`proposals`] returns the cablings that it allows,
 //!   [`grown`] those that keep cables of an existing cluster. [`rank`] measures a proposal, [`write_folder`]
 //!   writes everything about one.
-//! - [`network`] finds a network by the name of a file or of a shape. [`measure()`] and [`compare()`] measure
+//! - [`named`] finds a network by the name of a file or of a shape. [`measure()`] and [`compare()`] measure
 //!   networks, [`routes()`] and [`verify_tables`] check whether routing tables lead everywhere, [`simulate`]
 //!   sends packets.
 //! - A [`Program`] is what a program was recorded to send; it says what a cabling gives to this program.
@@ -46,7 +46,7 @@ pub use folder::{folder_files, write_folder};
 pub use grow::{GROW_STEPS, Moves, grown};
 pub use inventory::{Inventory, OwnSwitch, PcieSlot, Prices};
 pub use measure::{MEASURE_STEPS, Measures, WeakPart, measure, measure_rows};
-pub use networks::{network, source_help};
+pub use networks::{Named, named, network, source_help};
 pub use program::{
     CableLoad, PROGRAM_COLUMNS, Program, ProgramTime, compare_programs, program_rows, program_why,
 };

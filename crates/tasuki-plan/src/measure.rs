@@ -2,9 +2,10 @@
 
 use crate::{Prices, Range, Steps, digits};
 use serde::Serialize;
+use tasuki_cluster::{Cluster, RouteLoads};
 use tasuki_topo::{
     LinkId, Network,
-    bounds::{all_to_all_split, effective_bisection},
+    bounds::{all_to_all_routed, all_to_all_split, effective_bisection},
     measure::{
         Count, DEFAULT_EFFORT, SelfPairs, WeakPoints, bisection, degree, diameter, distances, weak_points,
     },
@@ -54,7 +55,8 @@ pub struct Measures {
     /// Effective bisection in one direction, over choices of single shortest paths; `None` if hosts are
     /// unconnected.
     pub effective_bisection_bits_per_second: Option<Range>,
-    /// Rate of every ordered pair if all send to all over all shortest paths.
+    /// Rate of every ordered pair if all send to all: over the routes that the hosts of a cluster have, or
+    /// over all shortest paths of a graph, split evenly.
     pub all_to_all_bits_per_second: Option<f64>,
     /// Switches and relays whose loss separates hosts.
     pub weak_nodes: Vec<WeakPart>,
@@ -73,8 +75,8 @@ pub struct WeakPart {
     pub pairs: u64,
 }
 
-/// Measures a network.
-pub fn measure(net: &Network, prices: &Prices, step: Steps<'_>) -> Measures {
+/// Measures a network. `cluster` is the cluster that it is the network of, if it is one.
+pub fn measure(net: &Network, cluster: Option<&Cluster>, prices: &Prices, step: Steps<'_>) -> Measures {
     step("distances");
     let far = distances(net);
     let diameter = diameter(net);
@@ -82,6 +84,10 @@ pub fn measure(net: &Network, prices: &Prices, step: Steps<'_>) -> Measures {
     let (bisection_cables, bisection_bits_per_second) = bisections(net);
     step("effective bisection");
     let effective = effective_bisection(net, halves(net), RANDOM_TABLES, 1).ok();
+    let all_to_all = match cluster {
+        Some(cluster) => all_to_all_routed(net, &RouteLoads::new(cluster), None, f64::INFINITY),
+        None => all_to_all_split(net),
+    };
     step("single points of failure");
     let [weak_nodes, weak_cables] = weak_parts(net, &weak_points(net));
     let ends = || net.links().iter().flat_map(|link| link.ends);
@@ -104,7 +110,7 @@ pub fn measure(net: &Network, prices: &Prices, step: Steps<'_>) -> Measures {
         bisection_bits_per_second,
         effective_bisection_bits_per_second: effective
             .map(|found| Range { lower: found.lowest_bps, upper: found.highest_bps }),
-        all_to_all_bits_per_second: all_to_all_split(net),
+        all_to_all_bits_per_second: all_to_all,
         weak_nodes,
         weak_cables,
         cost: cost(prices, cables, nics, switches),

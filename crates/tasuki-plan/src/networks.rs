@@ -31,19 +31,39 @@ pub fn source_help(text: &str) -> String {
     format!("{text}\n\nShapes (cables at 1 Gbit/s):\n{}{graphs}", shapes_help())
 }
 
+/// A network that was given by name.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// The network.
+    pub net: Network,
+    /// The cluster that it is the network of; `None` for a graph, whose nodes have no routes of hosts.
+    pub cluster: Option<Cluster>,
+}
+
+impl Named {
+    fn of(cluster: Cluster) -> Result<Self, PlanningError> {
+        Ok(Self { net: Network::from_cluster(&cluster)?, cluster: Some(cluster) })
+    }
+}
+
 /// The network of a given name: a cluster file or a shape.
 pub fn network(name: &str) -> Result<Network, PlanningError> {
+    Ok(named(name)?.net)
+}
+
+/// The network of a given name, with its cluster: a cluster file or a shape.
+pub fn named(name: &str) -> Result<Named, PlanningError> {
     let path = Path::new(name);
     if path.is_file() || name.ends_with(".toml") {
-        return Ok(Network::from_cluster(&Cluster::load(path)?)?);
+        return Named::of(Cluster::load(path)?);
     }
-    if let Some(graph) = graph(name)? {
-        return Ok(graph);
+    if let Some(net) = graph(name)? {
+        return Ok(Named { net, cluster: None });
     }
     let shape: Shape = name.parse().map_err(|error: GenerateError| {
         PlanningError::request(format!("{error}; nor is there a file {name} (see --help)"))
     })?;
-    Ok(Network::from_cluster(&generate(&shape, &Options::default())?)?)
+    Named::of(generate(&shape, &Options::default())?)
 }
 
 /// The graphs that have their own generators; `None` for other names.

@@ -6,10 +6,10 @@ use crate::{
 };
 use serde::Serialize;
 use std::cmp::Ordering;
-use tasuki_cluster::Cluster;
+use tasuki_cluster::{CableId, Cluster, Failed, RouteLoads, SwitchId};
 use tasuki_topo::{
-    LinkId, Network, NodeId,
-    bounds::{Traffic, all_to_all_within, concurrent},
+    Network, NodeId,
+    bounds::{Traffic, all_to_all_routed, concurrent},
 };
 
 /// Relative width of the ranges of bandwidths to aim for.
@@ -17,7 +17,7 @@ const WIDTH: f64 = 0.05;
 /// Largest number of phases of the search for a bandwidth; the range stays wider if it has not ended by then.
 const PHASES: u32 = 60;
 /// Limit of the elementary steps for all single failures of a proposal; they take seconds.
-const FAILURE_EFFORT: usize = 3_000_000_000;
+const FAILURE_EFFORT: usize = 300_000_000;
 /// Number of steps that [`rank`] reports.
 pub const RANK_STEPS: u64 = MEASURE_STEPS + 2;
 
@@ -30,7 +30,7 @@ pub struct Ranked {
     pub what: String,
     /// Its advantages and disadvantages in a sentence.
     pub why: &'static str,
-    /// Rate of every host if all send to all over all shortest paths, split evenly as the routes do, bit/s.
+    /// Rate of every host if all send to all over the routes that Tasuki sets, bit/s.
     pub all_to_all_bits_per_second: f64,
     /// Rate of every host if all send to all over the best possible routes.
     pub all_to_all_best_bits_per_second: Range,
@@ -91,9 +91,10 @@ pub fn rank(proposal: Proposal, inventory: &Inventory, step: Steps<'_>) -> Resul
     step("bandwidth");
     let all_to_all = best(&Traffic::all_to_all(&net), others);
     let neighbour = best(&Traffic::neighbour(&net), 1.0);
-    let mut measures = measure(&net, &inventory.prices, step);
+    let mut measures = measure(&net, Some(&cluster), &inventory.prices, step);
     let whole = measures.all_to_all_bits_per_second.unwrap_or(0.0);
-    let split = all_to_all_within(&net, slot).unwrap_or(0.0);
+    let routes = RouteLoads::new(&cluster);
+    let split = all_to_all_routed(&net, &routes, None, slot).unwrap_or(0.0);
     measures.all_to_all_bits_per_second = measures.all_to_all_bits_per_second.map(|_| split);
     let metres: f64 = cluster.cables.iter().filter_map(|cable| cable.length_m).sum();
     if let Some(price) = inventory.prices.metre {
@@ -101,7 +102,7 @@ pub fn rank(proposal: Proposal, inventory: &Inventory, step: Steps<'_>) -> Resul
     }
     step("failures");
     let [after_cable, after_switch] =
-        after_failures(&net, split, slot).map(|rate| rate.map(|rate| rate * others));
+        after_failures(&net, &routes, split, slot).map(|rate| rate.map(|rate| rate * others));
     let cabling = cluster.cables.iter().map(|cable| cable.ends.map(|end| cluster.end_name(end))).collect();
     Ok(Ranked {
         number: 0,
@@ -145,18 +146,24 @@ fn within_slot(range: Range, net: &Network, slot: f64) -> Range {
 /// The rate of every pair if all send to all, in bit/s, after the worst loss of one cable and after that of
 /// one switch. `whole` is the rate without any loss, which a network without switches keeps in the second
 /// case.
-fn after_failures(net: &Network, whole: f64, slot: f64) -> [Option<f64>; 2] {
-    let switches = (0..net.nodes().len() as u32).map(NodeId).filter(|&node| net.host_of(node).is_none());
-    let switches: Vec<NodeId> = switches.collect();
-    let losses = net.links().len() + switches.len();
-    if losses.saturating_mul(net.channels()).saturating_mul(net.hosts().len()) > FAILURE_EFFORT {
-        return [None, None];
-    }
-    let rate = |net: Network| all_to_all_within(&net, slot).unwrap_or(0.0);
-    let cables = (0..net.links().len() as u32).map(|link| rate(net.without(&[LinkId(link)], &[])));
-    let after_cable = cables.fold(whole, f64::min);
-    let after_switch = switches.iter().map(|&node| rate(net.without(&[], &[node]))).fold(whole, f64::min);
-    [Some(after_cable), Some(after_switch)]
+fn after_failures(net: &Network, routes: &RouteLoads<'_>, whole: f64, slot: f64) -> [Option<f64>; 2] {
+    let worst = |losses: usize, failed: &dyn Fn(usize) -> Failed| {
+        let mut left = whole;
+        let effort = losses.saturating_mul(routes.steps());
+        for loss in 0..losses {
+            left = left.min(all_to_all_routed(net, routes, Some(failed(loss)), slot).unwrap_or(0.0));
+            if left == 0.0 {
+                break;
+            }
+            if effort > FAILURE_EFFORT {
+                return None;
+            }
+        }
+        Some(left)
+    };
+    let cable = |loss| Failed::Cable(CableId(loss));
+    let switch = |loss| Failed::Switch(SwitchId(loss));
+    [worst(net.links().len(), &cable), worst(net.switches(), &switch)]
 }
 
 /// Orders the better proposal first: by `best`, then by bandwidth, by hops, by cost.

@@ -1,7 +1,8 @@
 //! From cluster files to proven routes.
 
 use std::path::Path;
-use tasuki_cluster::Cluster;
+use tasuki_cluster::{Cluster, RouteLoads};
+use tasuki_topo::bounds::{all_to_all_routed, all_to_all_split};
 use tasuki_topo::measure::{Count, DEFAULT_EFFORT, SelfPairs, bisection, distances, weak_points};
 use tasuki_topo::{Claims, Engine, Kind, Limits, Network, PathRule, prove, route};
 
@@ -87,5 +88,34 @@ fn ports_rates_and_kinds() -> Check {
     let ends: Vec<_> = net.links().iter().map(|l| l.ends.map(|(node, port)| (node.0, port.0))).collect();
     assert_eq!(ends, [[(0, 1), (2, 6)], [(1, 0), (2, 2)]]);
     assert!(net.links().iter().all(|l| l.rate_bps == 2_500_000_000));
+    Ok(())
+}
+
+/// Hosts count relays, not switches: three switches in a row between `a` and `b` are one way without a relay,
+/// which is used, though the way over `c` has two cables instead of four. So no cable carries more than one
+/// flow each way. With a bus of 1 Gbit/s a host's two flows share it.
+#[test]
+fn routes_pass_switches_rather_than_relays() -> Check {
+    let host = |name: &str| {
+        format!(
+            "[[host]]\nname = \"{name}\"\nnic = [{{ name = \"x\", rate = \"1G\" }}, {{ name = \"y\", \
+             rate = \"1G\" }}]\n"
+        )
+    };
+    let switch = |name: &str| format!("[[switch]]\nname = \"{name}\"\nports = 8\nrate = \"1G\"\n");
+    let cable = |a: &str, b: &str| format!("[[cable]]\nends = [\"{a}\", \"{b}\"]\n");
+    let cables =
+        [("a:x", "s:1"), ("s:2", "t:1"), ("t:2", "u:1"), ("u:2", "b:x"), ("a:y", "c:x"), ("c:y", "b:y")];
+    let text = ["[cluster]\nname = \"row\"\n".to_owned()]
+        .into_iter()
+        .chain(["a", "b", "c"].map(host))
+        .chain(["s", "t", "u"].map(switch))
+        .chain(cables.map(|(a, b)| cable(a, b)));
+    let cluster = Cluster::parse(&text.collect::<String>(), None)?;
+    let net = Network::from_cluster(&cluster)?;
+    let routes = RouteLoads::new(&cluster);
+    assert_eq!(all_to_all_routed(&net, &routes, None, f64::INFINITY), Some(1e9));
+    assert_eq!(all_to_all_routed(&net, &routes, None, 1e9), Some(5e8));
+    assert_eq!(all_to_all_split(&net), Some(5e8), "by the fewest cables all goes over c");
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::steps::steps;
 use std::process::ExitCode;
 use tasuki_args::MeasureArgs;
-use tasuki_plan::{MEASURE_STEPS, Measures, measure, measure_rows, network};
+use tasuki_plan::{MEASURE_STEPS, Measures, measure, measure_rows, named};
 use tasuki_terminal::{Failure, print_json, progress_bar, table};
 
 /// Measures a network and prints the measures.
@@ -11,7 +11,9 @@ pub fn run(arguments: &MeasureArgs) -> Result<ExitCode, Failure> {
     let bar = progress_bar(MEASURE_STEPS + 1).with_prefix("measure");
     let mut step = steps(&bar);
     step("network");
-    let measures = network(&arguments.network).map(|net| measure(&net, &arguments.prices.into(), &mut step));
+    let found = named(&arguments.network);
+    let measures =
+        found.map(|found| measure(&found.net, found.cluster.as_ref(), &arguments.prices.into(), &mut step));
     bar.finish_and_clear();
     let measures = measures?;
     if arguments.json {

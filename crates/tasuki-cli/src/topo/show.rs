@@ -4,8 +4,9 @@ use super::steps::steps;
 use serde::Serialize;
 use std::{path::PathBuf, process::ExitCode};
 use tasuki_args::ShowArgs;
+use tasuki_cluster::Cluster;
 use tasuki_plan::{
-    MEASURE_STEPS, Prices, measure, measure_rows, network,
+    MEASURE_STEPS, Named, Prices, measure, measure_rows, named,
     picture::{Page, Section, draw},
     write_file,
 };
@@ -41,13 +42,13 @@ pub fn run(arguments: &ShowArgs) -> Result<ExitCode, Failure> {
     arguments
         .overwrite
         .check([&arguments.svg, &arguments.html].into_iter().flatten().map(PathBuf::as_path))?;
-    let net = network(&arguments.network)?;
+    let Named { net, cluster } = named(&arguments.network)?;
     let shown = shown(&net);
     if let Some(path) = &arguments.svg {
         write_file(path, &draw(&net)?)?;
     }
     if let Some(path) = &arguments.html {
-        write_file(path, &page(&net, &shown)?.html())?;
+        write_file(path, &page(&net, cluster.as_ref(), &shown)?.html())?;
     }
     if arguments.json {
         print_json(&shown)?;
@@ -107,9 +108,9 @@ fn shown(net: &Network) -> Shown {
 }
 
 /// The page with picture, measures, parts and cables.
-fn page(net: &Network, shown: &Shown) -> Result<Page, Failure> {
+fn page(net: &Network, cluster: Option<&Cluster>, shown: &Shown) -> Result<Page, Failure> {
     let bar = progress_bar(MEASURE_STEPS).with_prefix("measure");
-    let measures = measure(net, &Prices::default(), &mut steps(&bar));
+    let measures = measure(net, cluster, &Prices::default(), &mut steps(&bar));
     bar.finish_and_clear();
     let text = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
     let parts = shown.nodes.iter().map(|node| vec![node.name.clone(), node.kind.into(), ports(node)]);

@@ -14,6 +14,7 @@ pub use around::Around;
 pub use host::{
     BarePlan, HostPlan, IDENTITY_INTERFACE, LinkPlan, NeighbourPlan, NextHop, RoutePlan, SysctlPlan,
 };
+pub(crate) use routes::weights_of;
 pub(crate) use striping::pairs as striped_pairs;
 pub use striping::{StripeNic, StripePeer, StripePlan, StripeSlot};
 

@@ -4,7 +4,7 @@ use super::{
     addresses::{Addresses, PlanError},
     host::{NeighbourPlan, NextHop, RoutePlan},
 };
-use crate::{HostId, NicId, Rate, fabric::Fabric};
+use crate::{Cluster, HostId, NicId, Rate, fabric::Fabric};
 use std::{
     collections::{BTreeMap, BTreeSet},
     net::Ipv4Addr,
@@ -64,7 +64,8 @@ impl<'a> Router<'a> {
             let name = |id: HostId| self.fabric.cluster.host_of(id).name.clone();
             return Err(PlanError::Unreachable { from: name(host), to: name(to) });
         }
-        let weights = weights(&self.shares(&pairs));
+        let rails: Vec<_> = pairs.iter().map(|&pair| (pair, self.fabric.path(pair).rate)).collect();
+        let weights = weights_of(self.fabric.cluster, &rails);
         let next_hops = pairs.iter().zip(weights).map(|(&[own, peer], weight)| NextHop {
             interface: self.interface(own),
             via: Some(self.addresses.link(peer)),
@@ -73,21 +74,6 @@ impl<'a> Router<'a> {
         let next_hops = next_hops.collect();
         let (destination, source) = (self.addresses.identity(to), self.addresses.identity(host));
         Ok(RoutePlan { to, destination, source, next_hops })
-    }
-
-    /// The rate that each rail has when all rails of the route are used: that of its path, or its share of a
-    /// NIC that several of the rails use.
-    fn shares(&self, pairs: &[[NicId; 2]]) -> Vec<Rate> {
-        let mut uses = BTreeMap::new();
-        for nic in pairs.iter().flatten() {
-            *uses.entry(*nic).or_insert(0_u64) += 1;
-        }
-        let part = |nic: &NicId| self.fabric.cluster.nic_of(*nic).rate.bits_per_second / uses[nic];
-        let share = |pair: &[NicId; 2]| {
-            let rate = self.fabric.path(*pair).rate.bits_per_second;
-            Rate::from_bits_per_second(rate.min(part(&pair[0])).min(part(&pair[1])))
-        };
-        pairs.iter().map(share).collect()
     }
 
     /// Permanent neighbours: for every rail whose peer's MAC address is known.
@@ -108,6 +94,23 @@ impl<'a> Router<'a> {
     fn interface(&self, nic: NicId) -> String {
         self.fabric.cluster.nic_of(nic).name.clone()
     }
+}
+
+/// The weights of the rails of a route, each with the rate of its path: as the rates that they have when all
+/// are used, which is that of the path, or the share of a NIC that several of the rails use.
+pub(crate) fn weights_of(cluster: &Cluster, rails: &[([NicId; 2], Rate)]) -> Vec<u16> {
+    if rails.len() == 1 {
+        return vec![1];
+    }
+    let mut uses = BTreeMap::new();
+    for nic in rails.iter().flat_map(|(nics, _)| nics) {
+        *uses.entry(*nic).or_insert(0_u64) += 1;
+    }
+    let part = |nic: &NicId| cluster.nic_of(*nic).rate.bits_per_second / uses[nic];
+    let share = |(nics, rate): &([NicId; 2], Rate)| {
+        Rate::from_bits_per_second(rate.bits_per_second.min(part(&nics[0])).min(part(&nics[1])))
+    };
+    weights(&rails.iter().map(share).collect::<Vec<_>>())
 }
 
 /// The smallest whole weights that are proportional to the rates within one part in a thousand. If small ones

@@ -9,7 +9,7 @@ mod traffic;
 pub use concurrent::{Concurrent, MAX_PHASES, concurrent};
 pub use effective::{Effective, effective_bisection};
 pub use fair::{Fair, max_min_fair, together};
-pub use split::{all_to_all_split, all_to_all_within};
+pub use split::{all_to_all_routed, all_to_all_split};
 pub use traffic::{Flow, Pattern, PatternError, Traffic};
 
 use crate::network::Network;

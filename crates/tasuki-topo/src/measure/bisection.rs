@@ -78,7 +78,8 @@ fn flow_bound(net: &Network, count: Count) -> u64 {
 }
 
 /// Load of every channel when every host sends 1 to every other over all shortest paths, split evenly at
-/// every node; `None` if some pair is unconnected.
+/// every node; `None` if some pair is unconnected. Paths are the shorter the fewer cables they have, which
+/// suits a bound and a network of switches that route; hosts of a cluster count relays, not switches.
 pub(crate) fn all_to_all_load(net: &Network) -> Option<Vec<f64>> {
     let mut total = vec![0.0; net.channels()];
     let (mut level, mut queue) = (Vec::new(), Vec::new());
