@@ -23,6 +23,8 @@ pub struct Description {
     pub findings: Vec<Finding>,
     /// What is known of switches and rates besides the file's keys.
     pub(crate) notes: Vec<String>,
+    /// What is so only where the file has connected switches as one.
+    pub(crate) as_one: Vec<String>,
     /// The text of the cluster's file, with a comment for each finding.
     pub text: String,
     /// NICs that do not tell their rate, so that one is assumed.
@@ -32,7 +34,12 @@ pub struct Description {
 impl Description {
     /// The text of the file of another cluster, with the same comments.
     pub fn text_of(&self, cluster: &Cluster) -> String {
-        text(cluster, &self.findings, &self.notes)
+        let joins_switches = |cable: &Cable| cable.ends.iter().all(|end| matches!(end, End::Port { .. }));
+        let as_one = match cluster.cables.iter().any(joins_switches) {
+            true => &[][..],
+            false => &self.as_one[..],
+        };
+        text(cluster, &self.findings, &[&self.notes[..], as_one].concat())
     }
 }
 
@@ -56,7 +63,8 @@ pub fn describe(
     let (places, notes, assumed) = (BTreeMap::new(), Vec::new(), BTreeSet::new());
     let slower = measured.iter().filter_map(|line| Some((line.ports, line.mbits?)));
     let slower = slower.flat_map(|(ports, mbits)| ports.map(|port| (port, mbits))).collect();
-    let mut builder = Builder { cluster, places, notes, assumed, slower };
+    let as_one = Vec::new();
+    let mut builder = Builder { cluster, places, notes, as_one, assumed, slower };
     for &number in &kept {
         let Some(host) = &hosts[number] else { continue };
         let address = management(number).filter(|address| address.to_string() != host.name);
@@ -66,9 +74,10 @@ pub fn describe(
     builder.note_rates(hosts);
     graph.cables.iter().for_each(|ends| builder.add_cable(*ends));
     graph.segments.iter().for_each(|segment| builder.add_segment(segment, hosts));
-    let Builder { cluster, notes, assumed, .. } = builder;
-    let text = text(&cluster, &findings, &notes);
-    Description { cluster, findings, notes, text, assumed }
+    let Builder { cluster, notes, as_one, assumed, .. } = builder;
+    let mut description = Description { cluster, findings, notes, as_one, text: String::new(), assumed };
+    description.text = description.text_of(&description.cluster);
+    description
 }
 
 /// All sets of NICs that share a cable or switch.
@@ -126,6 +135,8 @@ struct Builder {
     places: BTreeMap<PortId, NicId>,
     /// What is known of switches besides the file's keys.
     notes: Vec<String>,
+    /// What is known of connected switches that the file has as one.
+    as_one: Vec<String>,
     /// NICs that do not tell their rate.
     assumed: BTreeSet<NicId>,
     /// NICs whose cables carry less than they say, or that say nothing, with what was measured, Mbit/s.
@@ -228,7 +239,7 @@ impl Builder {
             ));
         }
         if names.len() > 1 {
-            self.notes
+            self.as_one
                 .push(format!("{name} is several switches that are connected: the file has them as one"));
         }
         let switch = SwitchId(self.cluster.switches.len());

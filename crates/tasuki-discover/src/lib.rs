@@ -15,6 +15,7 @@ mod error;
 mod finding;
 mod hearing;
 mod infer;
+mod known_switches;
 mod lldp;
 mod measure;
 mod measuring;

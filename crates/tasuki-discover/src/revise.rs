@@ -1,12 +1,15 @@
 //! A cluster file that is there, brought up to date with what was found: what only a person can know stays.
 
-use crate::describe::Description;
-use std::collections::{BTreeMap, BTreeSet};
-use tasuki_cluster::{Cable, Cluster, End, Host, HostId, Nic, NicId, Switch, SwitchId};
+use crate::{
+    describe::Description,
+    known_switches::{self, Domain},
+};
+use std::collections::BTreeMap;
+use tasuki_cluster::{Cable, Cluster, End, Host, HostId, Nic, NicId};
 
 /// The cluster of a file with the hosts, NICs and cables that were found. Options of the file, of its hosts
 /// and of NICs that are still there stay, and so do the order of hosts and NICs, names and ports of switches,
-/// lengths of cables, and rates that NICs do not tell.
+/// the switches between NICs that still hear each other, lengths of cables, and rates that NICs do not tell.
 pub fn revised(known: &Cluster, found: &Description) -> Cluster {
     let mut revised = Cluster {
         hosts: Vec::new(),
@@ -32,19 +35,35 @@ pub fn revised(known: &Cluster, found: &Description) -> Cluster {
         }
         revised.hosts.push(Host { nics, ..old.unwrap_or(host).clone() });
     }
-    let ends: Vec<[End; 2]> = found.cluster.cables.iter().map(|cable| cable.ends).collect();
-    let nic = |end: &End| match end {
-        End::Nic(nic) => places.get(nic).copied(),
-        End::Port { .. } => None,
-    };
-    add_switches(&mut revised, known, &found.cluster, &ends, &nic);
-    for pair in &ends {
-        if let [Some(a), Some(b)] = [nic(&pair[0]), nic(&pair[1])] {
-            revised.cables.push(Cable { ends: [End::Nic(a), End::Nic(b)], length_m: None });
-        }
-    }
+    known_switches::add(&mut revised, known, &domains(&found.cluster, &places));
     keep_lengths_and_order(&mut revised, known);
     revised
+}
+
+/// What was found between NICs, with their places in the revised cluster.
+fn domains(found: &Cluster, places: &BTreeMap<NicId, NicId>) -> Vec<Domain> {
+    let switches = found.switches.iter().cloned();
+    let mut all: Vec<Domain> =
+        switches.map(|switch| Domain { nics: Vec::new(), switch: Some(switch) }).collect();
+    for cable in &found.cables {
+        let nics: Vec<NicId> = cable.ends.iter().filter_map(|end| end_nic(end, places)).collect();
+        let switch = cable.ends.iter().find_map(|end| match end {
+            End::Port { switch, .. } => Some(switch.0),
+            End::Nic(_) => None,
+        });
+        match switch {
+            Some(switch) => all[switch].nics.extend(nics),
+            None => all.push(Domain { nics, switch: None }),
+        }
+    }
+    all
+}
+
+fn end_nic(end: &End, places: &BTreeMap<NicId, NicId>) -> Option<NicId> {
+    match end {
+        End::Nic(nic) => places.get(nic).copied(),
+        End::Port { .. } => None,
+    }
 }
 
 /// A NIC that is still there: what a person has said of it stays.
@@ -58,69 +77,6 @@ fn order<T>(old: &[T], new: &[T], name: impl Fn(&T) -> &str) -> Vec<usize> {
     let mut all: Vec<usize> = (0..new.len()).collect();
     all.sort_by_key(|&number| at(&new[number]));
     all
-}
-
-/// Adds the switches that were found, each as the known one that shares most NICs with it.
-fn add_switches(
-    revised: &mut Cluster,
-    known: &Cluster,
-    found: &Cluster,
-    ends: &[[End; 2]],
-    nic: &dyn Fn(&End) -> Option<NicId>,
-) {
-    let mut used = BTreeSet::new();
-    for (number, switch) in found.switches.iter().enumerate() {
-        let on_it = |pair: &&[End; 2]| {
-            pair.iter().any(|end| matches!(end, End::Port { switch, .. } if switch.0 == number))
-        };
-        let nics: Vec<NicId> = ends.iter().filter(on_it).flatten().filter_map(nic).collect();
-        let ports = |old: usize| -> BTreeMap<String, u32> { ports_of(known, old) };
-        let names: Vec<String> = nics.iter().map(|nic| revised.nic_name(*nic)).collect();
-        let shared = |old: usize| names.iter().filter(|name| ports(old).contains_key(*name)).count();
-        let free = (0..known.switches.len()).filter(|old| !used.contains(old));
-        let old = free.filter(|&old| shared(old) > 0).max_by_key(|&old| (shared(old), usize::MAX - old));
-        let old_ports = old.map(ports).unwrap_or_default();
-        let id = SwitchId(revised.switches.len());
-        let mut taken: BTreeSet<u32> = names.iter().filter_map(|name| old_ports.get(name).copied()).collect();
-        for (nic, name) in nics.iter().zip(&names) {
-            let port = old_ports.get(name).copied().unwrap_or_else(|| {
-                let port = (1..).find(|port| !taken.contains(port)).unwrap_or(1);
-                taken.insert(port);
-                port
-            });
-            let ends = [End::Nic(*nic), End::Port { switch: id, port }];
-            revised.cables.push(Cable { ends, length_m: None });
-        }
-        let needed = taken.last().copied().unwrap_or(switch.ports);
-        let base = old.map_or_else(|| switch.clone(), |old| known.switches[old].clone());
-        let name = free_name(revised, known, old, base.name.clone());
-        revised.switches.push(Switch { name, ports: base.ports.max(needed), ..base });
-        used.extend(old);
-    }
-}
-
-/// The name of a switch, or `sw` and a number if another one has it.
-fn free_name(revised: &Cluster, known: &Cluster, old: Option<usize>, name: String) -> String {
-    let is_other = |name: &str| {
-        revised.switches.iter().any(|switch| switch.name == name)
-            || revised.hosts.iter().any(|host| host.name == name)
-            || known.switches.iter().enumerate().any(|(at, switch)| Some(at) != old && switch.name == name)
-    };
-    let numbered = (1..).map(|number| format!("sw{number}"));
-    [name].into_iter().chain(numbered).find(|name| !is_other(name)).unwrap_or_default()
-}
-
-/// The NICs on a switch, by name, with their ports.
-fn ports_of(cluster: &Cluster, number: usize) -> BTreeMap<String, u32> {
-    let port = |cable: &Cable| match cable.ends {
-        [End::Nic(nic), End::Port { switch, port }] | [End::Port { switch, port }, End::Nic(nic)]
-            if switch.0 == number =>
-        {
-            Some((cluster.nic_name(nic), port))
-        }
-        _ => None,
-    };
-    cluster.cables.iter().filter_map(port).collect()
 }
 
 /// Cables that were known keep their length, the order of their ends, and their order.
@@ -147,14 +103,25 @@ fn keep_lengths_and_order(revised: &mut Cluster, known: &Cluster) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tasuki_cluster::generate::{Options, generate};
+    use std::collections::BTreeSet;
+    use tasuki_cluster::{
+        Rate, Switch, SwitchId,
+        generate::{Options, generate},
+    };
 
     fn description(cluster: Cluster) -> Description {
         let every = cluster.hosts.iter().enumerate().flat_map(|(host, all)| {
             (0..all.nics.len()).map(move |index| NicId { host: HostId(host), index })
         });
         let assumed = every.collect();
-        Description { cluster, findings: Vec::new(), notes: Vec::new(), text: String::new(), assumed }
+        Description {
+            cluster,
+            findings: Vec::new(),
+            notes: Vec::new(),
+            as_one: Vec::new(),
+            text: String::new(),
+            assumed,
+        }
     }
 
     fn cluster(shape: &str) -> Cluster {
@@ -204,5 +171,105 @@ mod tests {
         let revised = revised(&known, &description(found.clone()));
         assert_eq!(cables(&revised), cables(&found));
         assert_ne!(cables(&revised), cables(&known));
+    }
+
+    /// Two switches with two hosts each, one cable between them, and a switch without hosts on the second.
+    fn cascade() -> Cluster {
+        let mut cluster = Cluster::empty("cascade".into());
+        let hosts = cluster_of(4).hosts;
+        let switch = |name: &str, ports| Switch { name: name.into(), ports, rate: rate("1G"), agent: None };
+        cluster.hosts = hosts;
+        cluster.switches = vec![switch("front", 4), switch("back", 3), switch("spare", 8)];
+        let port = |switch, port| End::Port { switch: SwitchId(switch), port };
+        let cables = [
+            [nic(0), port(0, 1)],
+            [nic(1), port(0, 2)],
+            [port(1, 1), port(0, 4)],
+            [nic(2), port(1, 2)],
+            [port(1, 3), nic(3)],
+        ];
+        cluster.cables = cables.into_iter().map(|ends| Cable { ends, length_m: Some(3.0) }).collect();
+        cluster
+    }
+
+    fn rate(text: &str) -> Rate {
+        text.parse().unwrap()
+    }
+
+    fn cluster_of(hosts: usize) -> Cluster {
+        cluster(&format!("star:{hosts}"))
+    }
+
+    fn nic(host: usize) -> End {
+        End::Nic(NicId { host: HostId(host), index: 0 })
+    }
+
+    /// What is heard where these hosts hear each other: two a cable, more a switch.
+    fn heard(domains: &[&[usize]]) -> Cluster {
+        let hosts = domains.iter().flat_map(|hosts| hosts.iter()).max().unwrap() + 1;
+        let mut found = Cluster { switches: Vec::new(), cables: Vec::new(), ..cluster_of(hosts) };
+        for hosts in domains {
+            if let [a, b] = hosts {
+                found.cables.push(Cable { ends: [nic(*a), nic(*b)], length_m: None });
+                continue;
+            }
+            let switch = SwitchId(found.switches.len());
+            let (name, ports) = (format!("heard{}", switch.0), hosts.len() as u32);
+            found.switches.push(Switch { name, ports, rate: rate("1G"), agent: None });
+            let ends = |(host, port): (&usize, u32)| [nic(*host), End::Port { switch, port }];
+            let cables = hosts.iter().zip(1..).map(ends);
+            found.cables.extend(cables.map(|ends| Cable { ends, length_m: None }));
+        }
+        found
+    }
+
+    /// A frame passes two switches as it passes one.
+    #[test]
+    fn connected_switches_stay_where_one_was_heard() {
+        let mut known = cascade();
+        assert_eq!(known.hosts.len(), 4);
+        let after = |known: &Cluster, domains: &[&[usize]]| revised(known, &description(heard(domains)));
+        let names = |cluster: &Cluster| -> Vec<[String; 2]> {
+            cluster.cables.iter().map(|cable| cable.ends.map(|end| cluster.end_name(end))).collect()
+        };
+        let switches = |cluster: &Cluster| -> Vec<String> {
+            cluster.switches.iter().map(|switch| switch.name.clone()).collect()
+        };
+        // The spare one is cabled to nothing.
+        known.switches.pop();
+        assert_eq!(after(&known, &[&[3, 1, 0, 2]]).to_toml(), known.to_toml());
+        let mut chain = cascade();
+        let port = |switch, port| End::Port { switch: SwitchId(switch), port };
+        chain.cables[2].ends = [port(2, 7), port(0, 4)];
+        chain.cables.push(Cable { ends: [port(2, 8), port(1, 1)], length_m: None });
+        assert_eq!(after(&chain, &[&[0, 1, 2, 3]]).to_toml(), chain.to_toml(), "one without hosts between");
+        // A new host is on a port that is free.
+        let more = after(&known, &[&[0, 1, 2, 3, 4]]);
+        assert_eq!(more.switches, known.switches);
+        assert_eq!(names(&more)[..5], names(&known));
+        assert_eq!(names(&more)[5..], [["n5:eth1", "front:3"]]);
+        // Those that do not hear each other any more are not connected.
+        let mut wide = cluster_of(6);
+        wide.switches = cascade().switches;
+        wide.switches.pop();
+        let places = [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3)];
+        for (cable, (switch, at)) in wide.cables.iter_mut().zip(places) {
+            cable.ends[1] = port(switch, at);
+        }
+        wide.switches[1].ports = 4;
+        wide.cables.push(Cable { ends: [port(0, 4), port(1, 4)], length_m: None });
+        assert_eq!(after(&wide, &[&[0, 1, 2, 3, 4, 5]]).to_toml(), wide.to_toml());
+        let apart = after(&wide, &[&[3, 4, 5], &[0, 1, 2]]);
+        assert_eq!((switches(&apart), apart.cables.len()), (switches(&wide), 6));
+        assert_eq!(names(&apart), names(&wide)[..6]);
+    }
+
+    /// Nothing tells a quiet switch with two hosts from a cable, but other hosts that should be heard do.
+    #[test]
+    fn a_quiet_switch_stays_and_one_that_cables_replaced_goes() {
+        let known = cluster_of(2);
+        assert_eq!(revised(&known, &description(heard(&[&[0, 1]]))).to_toml(), known.to_toml());
+        let cabled = revised(&cluster_of(4), &description(heard(&[&[0, 1], &[2, 3]])));
+        assert_eq!((cabled.switches.len(), cabled.cables.len()), (0, 2));
     }
 }
