@@ -1,6 +1,7 @@
 //! From what was discovered to a cluster, and to the text of its file.
 
 use crate::{
+    blame,
     discoverer::Discovered,
     finding::{Finding, Kind, port_name},
     infer::{Graph, Segment},
@@ -61,8 +62,8 @@ pub fn describe(
     let mtus = mtus(hosts, graph, measured, &mut findings);
     let cluster = Cluster::empty(name.into());
     let (places, notes, assumed) = (BTreeMap::new(), Vec::new(), BTreeSet::new());
-    let slower = measured.iter().filter_map(|line| Some((line.ports, line.mbits?)));
-    let slower = slower.flat_map(|(ports, mbits)| ports.map(|port| (port, mbits))).collect();
+    let slower = blame::slow(hosts, graph, measured);
+    let slower = slower.into_iter().map(|(port, slow)| (port, slow.mbits)).collect();
     let as_one = Vec::new();
     let mut builder = Builder { cluster, places, notes, as_one, assumed, slower };
     for &number in &kept {
@@ -139,7 +140,7 @@ struct Builder {
     as_one: Vec<String>,
     /// NICs that do not tell their rate.
     assumed: BTreeSet<NicId>,
-    /// NICs whose cables carry less than they say, or that say nothing, with what was measured, Mbit/s.
+    /// NICs that carry less than they say, or that say nothing, with what was measured, Mbit/s.
     slower: BTreeMap<PortId, u64>,
 }
 

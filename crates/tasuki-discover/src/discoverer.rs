@@ -59,6 +59,8 @@ pub struct Discoverer<'a> {
     /// Hosts that failed, by number, and why.
     pub(crate) failed: BTreeMap<usize, String>,
     pub(crate) progress: Progress<'a>,
+    /// Number of trials of cables so far.
+    pub(crate) trials: u32,
 }
 
 impl<'a> Discoverer<'a> {
@@ -68,7 +70,7 @@ impl<'a> Discoverer<'a> {
         // In a lab, what is not lasting is killed with this process, the guard of NICs too.
         let agents = Agents::start(fleet, &Task::tasuki([AGENT_COMMAND]).lasting());
         let hosts = vec![None; fleet.len()];
-        Self { fleet, options, agents, hosts, failed: BTreeMap::new(), progress }
+        Self { fleet, options, agents, hosts, failed: BTreeMap::new(), progress, trials: 0 }
     }
 
     /// Runs the discovery.

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agent;
+mod blame;
 mod book;
 mod describe;
 mod discoverer;

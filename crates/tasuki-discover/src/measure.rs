@@ -30,7 +30,7 @@ const STRETCHED: (f64, f64) = (1.25, 0.002);
 /// A sender that had no room for this share of the time was held up by the line.
 const PUSHED_BACK: f64 = 0.2;
 /// A line that carries less than this share of what its NICs say is slow.
-const SLOW: f64 = 0.8;
+pub(crate) const SLOW: f64 = 0.8;
 /// Rates of Ethernet, Mbit/s, and how far from one of them a measured rate may be to be called that.
 const STANDARD: [u64; 10] = [10, 100, 1_000, 2_500, 5_000, 10_000, 25_000, 40_000, 50_000, 100_000];
 const NEAR: (f64, f64) = (0.85, 1.08);
@@ -55,6 +55,8 @@ pub struct Measured {
     pub mtu: Option<u32>,
     /// The rate of the slower way, Mbit/s; `None`: the line carries all that was sent.
     pub mbits: Option<u64>,
+    /// Whether the rate is known: frames came, and their hosts were not too slow.
+    pub is_rate_known: bool,
 }
 
 /// The rate of one way.
@@ -70,19 +72,21 @@ pub(crate) enum Pace {
 
 /// The lines to be measured: every cable, and of every switch the NICs two by two.
 pub(crate) fn lines(hosts: &[Option<HostSight>], graph: &Graph) -> Vec<Line> {
-    let line = |ports: [PortId; 2]| {
-        let [a, b] = ports.map(|port| nic(hosts, port));
-        let (a, b) = (a?, b?);
-        let told = a.mbits.zip(b.mbits).map(|(a, b)| a.min(b));
-        Some(Line { ports, mtu: a.mtu.min(b.mtu), told })
-    };
     let pairs = graph.segments.iter().flat_map(|segment| {
         let first = segment.ports.first().copied();
         let pair = move |two: &[PortId]| Some([*two.first()?, two.get(1).copied().or(first)?]);
         segment.ports.chunks(2).filter_map(pair).collect::<Vec<_>>()
     });
     let all = graph.cables.iter().copied().chain(pairs);
-    all.filter(|[a, b]| a.host != b.host).filter_map(line).collect()
+    all.filter(|[a, b]| a.host != b.host).filter_map(|ports| line(hosts, ports)).collect()
+}
+
+/// The line between two NICs.
+pub(crate) fn line(hosts: &[Option<HostSight>], ports: [PortId; 2]) -> Option<Line> {
+    let [a, b] = ports.map(|port| nic(hosts, port));
+    let (a, b) = (a?, b?);
+    let told = a.mbits.zip(b.mbits).map(|(a, b)| a.min(b));
+    Some(Line { ports, mtu: a.mtu.min(b.mtu), told })
 }
 
 /// Rounds in which all of `todo` are measured, at most so many at once: no two of a round share a host.
@@ -163,28 +167,20 @@ pub(crate) fn measured(line: &Line, largest: [Option<u32>; 2], paces: [Pace; 2])
     let rate = |pace: Pace| if let Pace::Line(rate) = pace { Some(rate) } else { None };
     let slower = paces.into_iter().filter_map(rate).reduce(f64::min);
     let told = line.told.map_or(f64::MAX, |told| told as f64 * SLOW);
-    Measured { ports: line.ports, mtu, mbits: slower.filter(|rate| *rate < told).map(standard) }
+    let mbits = slower.filter(|rate| *rate < told).map(standard);
+    let is_rate_known = mbits.is_some() || !paces.contains(&Pace::Void);
+    Measured { ports: line.ports, mtu, mbits, is_rate_known }
 }
 
-/// What is to be told of a line.
-pub(crate) fn findings(hosts: &[Option<HostSight>], line: &Line, found: &Measured) -> Vec<Finding> {
+/// What is to be told of the frames of a line.
+pub(crate) fn narrow(hosts: &[Option<HostSight>], line: &Line, found: &Measured) -> Option<Finding> {
     let [a, b] = line.ports.map(|port| port_name(hosts, port));
-    let mut all = Vec::new();
-    if let (Some(told), Some(mbits)) = (line.told, found.mbits) {
-        let says = format!("{a} - {b} says {told} Mbit/s and carries {mbits}");
-        let advice = "the file has what it carries; look at the slot or adapter of the NICs, and at what is \
-                      between them";
-        all.push(Finding::new(Kind::Slow, line.ports, says, advice));
-    }
-    if let Some(mtu) = found.mtu {
-        let says = format!("{a} - {b} has an MTU of {} and carries frames of {mtu} bytes", line.mtu);
-        let advice = "the file has what it carries; switches and adapters on the way may be set to more";
-        all.push(Finding::new(Kind::Narrow, line.ports, says, advice));
-    }
-    all
+    let says = format!("{a} - {b} has an MTU of {} and carries frames of {} bytes", line.mtu, found.mtu?);
+    let advice = "the file has what it carries; switches and adapters on the way may be set to more";
+    Some(Finding::new(Kind::Narrow, line.ports, says, advice))
 }
 
-fn nic(hosts: &[Option<HostSight>], port: PortId) -> Option<&NicSight> {
+pub(crate) fn nic(hosts: &[Option<HostSight>], port: PortId) -> Option<&NicSight> {
     hosts.get(port.host)?.as_ref()?.nics.get(port.nic)
 }
 

@@ -1,6 +1,7 @@
 //! Measuring cables once it is known what is joined to what: orders to the hosts at both ends.
 
 use crate::{
+    blame,
     discoverer::{ANSWER, Discoverer},
     infer::Graph,
     measure::{self, Line, Measured, Pace},
@@ -34,36 +35,60 @@ impl Trials {
 }
 
 impl Discoverer<'_> {
-    /// Measures every line both ways, some at once, and adds what is found to the graph.
+    /// Measures every line both ways, some at once, and of the NICs of switches which one is slow, and adds
+    /// what is found to the graph.
     pub(crate) fn measure(&mut self, graph: &mut Graph, at_once: usize) -> Vec<Measured> {
         let lines = measure::lines(&self.hosts, graph);
+        let mut all: Vec<(Line, Measured)> = self.try_out(&lines, at_once, [0.5, 0.8]);
+        for (line, found) in &all {
+            graph.findings.extend(measure::narrow(&self.hosts, line, found));
+        }
+        let only = |all: &[(Line, Measured)]| all.iter().map(|(_, found)| *found).collect::<Vec<_>>();
+        for round in 0..blame::ROUNDS {
+            let more = blame::more(&self.hosts, graph, &only(&all), round);
+            if more.is_empty() {
+                break;
+            }
+            let more: Vec<Line> =
+                more.into_iter().filter_map(|ports| measure::line(&self.hosts, ports)).collect();
+            let found = self.try_out(&more, at_once, [0.8, 0.9]);
+            all.extend(found);
+        }
+        let measured = only(&all);
+        let slow = blame::slow(&self.hosts, graph, &measured);
+        for (line, found) in &all {
+            for finding in blame::findings(&self.hosts, line, found, &slow) {
+                if !graph.findings.contains(&finding) {
+                    graph.findings.push(finding);
+                }
+            }
+        }
+        measured
+    }
+
+    /// Measures lines, while the progress goes from one part to another.
+    fn try_out(&mut self, lines: &[Line], at_once: usize, [from, to]: [f64; 2]) -> Vec<(Line, Measured)> {
         let mut trials = vec![Trials::default(); lines.len()];
-        let mut trial = 0;
         for again in 0..TRIALS {
             let todo = (0..lines.len()).filter(|&line| !trials[line].is_enough(&lines[line]));
             let todo: Vec<usize> = todo.collect();
             // What looked slow beside others is measured alone.
             let at_once = if again == 0 { at_once } else { 1 };
-            let rounds = measure::rounds(&lines, &todo, at_once);
+            let rounds = measure::rounds(lines, &todo, at_once);
             for (number, round) in rounds.iter().enumerate() {
                 let tries = again as f64 + number as f64 / rounds.len() as f64;
-                let part = 0.5 + 0.4 * tries / TRIALS as f64;
-                (self.progress)(part, "what cables carry");
+                (self.progress)(from + (to - from) * tries / TRIALS as f64, "what cables carry");
                 for way in 0..2 {
-                    trial += 1;
-                    self.trial(&lines, round, way, trial, &mut trials);
+                    self.trials += 1;
+                    self.trial(lines, round, way, self.trials, &mut trials);
                 }
             }
         }
         let all = lines.iter().zip(&trials).map(|(line, found)| {
             let paces = [0, 1].map(|way| measure::best(&found.paces[way]));
-            (line, measure::measured(line, found.largest, paces))
+            (*line, measure::measured(line, found.largest, paces))
         });
-        let all: Vec<_> = all.collect();
-        for (line, found) in &all {
-            graph.findings.extend(measure::findings(&self.hosts, line, found));
-        }
-        all.into_iter().map(|(_, found)| found).collect()
+        all.collect()
     }
 
     /// Sends frames by all lines of a round one way, and notes what came of them.
