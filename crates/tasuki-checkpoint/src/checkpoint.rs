@@ -1,11 +1,11 @@
 //! What a program has: one object for each process.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
-use crate::folder::{Folder, Stamp};
+use crate::folder::{Folder, Line, Stamp};
 use crate::group::{self, Group, GroupError};
 use crate::image::{Head, REGIONS};
 use crate::keepers::keepers;
@@ -81,6 +81,8 @@ pub struct Checkpoint<G> {
     kept: Vec<Stamp>,
     /// The number of the epoch that was tried last.
     epoch: u64,
+    /// That of the epochs of this run; `None`: the next one begins it.
+    line: Option<Line>,
     is_restored: bool,
     schedule: Option<Schedule>,
     last: Instant,
@@ -108,6 +110,7 @@ impl<G: Group> Checkpoint<G> {
             keepers,
             kept: Vec::new(),
             epoch: 0,
+            line: None,
             is_restored: false,
             schedule: None,
             last: Instant::now(),
@@ -128,6 +131,7 @@ impl<G: Group> Checkpoint<G> {
         self.is_restored = true;
         self.kept = stamp.into_iter().collect();
         self.epoch = stamp.map_or(0, |stamp| stamp.epoch);
+        self.line = stamp.map(|stamp| stamp.line());
         self.last = Instant::now();
         Ok(Restored { epoch: stamp.map(|stamp| stamp.epoch), notes })
     }
@@ -143,7 +147,8 @@ impl<G: Group> Checkpoint<G> {
         group::agree(&mut self.group, &self.options.host, ready)?;
         // A number is used once, also if its epoch fails.
         self.epoch += 1;
-        let stamp = save::draw(&mut self.group, &self.options.host, self.epoch)?;
+        let stamp = save::draw(&mut self.group, &self.options.host, self.epoch, self.line)?;
+        self.line = Some(stamp.line());
         let head = Head {
             stamp,
             rank: self.group.rank() as u32,
@@ -198,19 +203,28 @@ impl<G: Group> Checkpoint<G> {
         Ok(schedule.decide(Duration::from_micros(told[0][0])))
     }
 
-    /// Removes all epochs: the program has reached its end, and its next run begins anew.
+    /// Removes all epochs: the program has reached its end, and its next run begins anew. What lies on hosts
+    /// that are away now is left out and removed when they take part again.
     ///
     /// # Errors
-    /// [`Checkpoint::restore`] was not called, or the program's functions fail.
+    /// [`Checkpoint::restore`] was not called, some process could not note the end for that, or the program's
+    /// functions fail.
     pub fn finish(&mut self) -> Result<(), Error> {
         let ready = self.ready();
         group::agree(&mut self.group, &self.options.host, ready)?;
         // What is left if this is broken off is no loss that the next run would have to be told of.
+        let over: BTreeSet<Line> = self.line.into_iter().collect();
+        let noted = self.folder.end(&over);
         self.folder.unmark();
-        group::agree(&mut self.group, &self.options.host, Ok::<(), Error>(()))?;
+        let noted = group::agree(&mut self.group, &self.options.host, noted);
+        if matches!(noted, Err(Error::Group(_))) {
+            return noted;
+        }
+        // Epochs after this end are of another line.
+        self.line = None;
         self.kept.clear();
         self.folder.keep_only(&[]);
-        Ok(())
+        noted
     }
 
     /// The time between checkpoints that is aimed at; zero before [`Checkpoint::is_due`] was called.

@@ -1,5 +1,6 @@
 //! The folder of a host in which images lie: `EPOCH-DRAWN/rank-N`, owned by the program's user alone.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::Write;
@@ -11,15 +12,23 @@ use crate::image::{Bad, Head};
 
 /// The file that marks an epoch as finished.
 const MARK: &str = "finished";
+/// The file that lists the lines of epochs that are over.
+const OVER: &str = "over";
+/// Lines that are listed at most; the oldest ones are left out.
+const OVER_MAX: usize = 4096;
 
 /// An epoch, and the number that was drawn for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp {
     /// Counted from 1 over all runs of the program.
     pub epoch: u64,
-    /// Drawn at random, so that two tries of one epoch differ.
+    /// Drawn at random, so that two tries of one epoch differ: the line in the upper half, and the try.
     pub drawn: u64,
 }
+
+/// What epochs have in common that were saved by one run of the program, or by others that went on from it. A
+/// run that begins anew draws another one.
+pub type Line = u32;
 
 impl fmt::Display for Stamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -28,6 +37,11 @@ impl fmt::Display for Stamp {
 }
 
 impl Stamp {
+    /// Its line.
+    pub(crate) fn line(&self) -> Line {
+        (self.drawn >> 32) as Line
+    }
+
     fn parse(text: &str) -> Option<Stamp> {
         let (epoch, drawn) = text.split_once('-')?;
         let stamp = Stamp { epoch: epoch.parse().ok()?, drawn: u64::from_str_radix(drawn, 16).ok()? };
@@ -146,6 +160,42 @@ impl Folder {
         let mut stamps = self.stamps()?;
         stamps.retain(|stamp| self.epoch(*stamp).join(MARK).exists());
         Ok(stamps)
+    }
+
+    /// The lines that are known here to be over, the oldest first.
+    pub fn over(&self) -> Vec<Line> {
+        let text = fs::read_to_string(self.path.join(OVER)).unwrap_or_default();
+        text.lines().filter_map(|line| Line::from_str_radix(line, 16).ok()).collect()
+    }
+
+    /// Notes that lines are over, for when a host comes back that was away and has epochs of them.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn end(&self, lines: &BTreeSet<Line>) -> Result<(), Error> {
+        let mut over = self.over();
+        let news: Vec<Line> = lines.iter().copied().filter(|line| !over.contains(line)).collect();
+        if news.is_empty() {
+            return Ok(());
+        }
+        over.extend(news);
+        over.drain(..over.len().saturating_sub(OVER_MAX));
+        let text: String = over.iter().map(|line| format!("{line:08x}\n")).collect();
+        // All processes that share a folder write the same, each under a name of its own at first.
+        let (aside, path) = (self.path.join(format!("new-over-by-{}", self.rank)), self.path.join(OVER));
+        let opened = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside);
+        let written = opened.and_then(|mut file| file.write_all(text.as_bytes()).and(file.sync_all()));
+        let named = written.and_then(|()| fs::rename(&aside, &path));
+        named.and_then(|()| File::open(&self.path)?.sync_all()).map_err(Error::file("write", &path))
+    }
+
+    /// Removes the epochs of lines. What cannot be removed is known to be over.
+    pub fn remove(&self, lines: &BTreeSet<Line>) {
+        for stamp in self.stamps().unwrap_or_default() {
+            if lines.contains(&stamp.line()) {
+                let _ = fs::remove_dir_all(self.epoch(stamp));
+            }
+        }
     }
 
     /// Removes all epochs but these. What cannot be removed stays, and is tried again after the next epoch.

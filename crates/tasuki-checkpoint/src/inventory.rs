@@ -1,8 +1,10 @@
 //! Which images lie in whose folder.
 
+use std::collections::BTreeSet;
+
 use crate::error::Error;
-use crate::folder::{Folder, Stamp};
-use crate::group::{self, Group};
+use crate::folder::{Folder, Line, Stamp};
+use crate::group::{self, Group, GroupError};
 
 /// An image of a process, in the folder of one that says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +58,7 @@ impl Inventory {
         for (holder, words) in told.iter().enumerate() {
             inventory.add(holder, &group::to_words(words));
         }
+        inventory.leave_out(group, folder)?;
         let newest = inventory.entries.iter().max_by_key(|entry| entry.stamp);
         match newest.filter(|entry| entry.size as usize != inventory.size) {
             Some(other) => {
@@ -70,6 +73,23 @@ impl Inventory {
             let (rank, size) = ((words[2] >> 32) as usize, words[2] as u32);
             self.entries.push(Entry { holder, stamp: stamp(words), rank, size, bytes: words[3] });
         }
+    }
+
+    /// Forgets and removes epochs of lines that some process knows to be over: they lie on hosts that were
+    /// away when the program reached its end. What is removed here is from now on known here, too.
+    fn leave_out(&mut self, group: &mut impl Group, folder: &Folder) -> Result<(), GroupError> {
+        let stamps = self.entries.iter().map(|entry| entry.stamp).chain(self.finished.iter().copied());
+        let seen: BTreeSet<Line> = stamps.map(|stamp| stamp.line()).collect();
+        let known: Vec<u64> =
+            folder.over().into_iter().filter(|line| seen.contains(line)).map(u64::from).collect();
+        let told = group::bytes(group, &group::to_bytes(&known))?.concat();
+        let over: BTreeSet<Line> = group::to_words(&told).into_iter().map(|line| line as Line).collect();
+        self.entries.retain(|entry| !over.contains(&entry.stamp.line()));
+        self.finished.retain(|stamp| !over.contains(&stamp.line()));
+        // Where it cannot be noted, some other process knows it.
+        let _ = folder.end(&over);
+        folder.remove(&over);
+        Ok(())
     }
 
     /// The newest epoch of which there is an image.

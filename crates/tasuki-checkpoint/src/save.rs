@@ -1,7 +1,7 @@
 //! Writing an epoch: each process its own image, and the copy that another one sends.
 
 use crate::error::Error;
-use crate::folder::{Draft, Folder, Stamp};
+use crate::folder::{Draft, Folder, Line, Stamp};
 use crate::group::{self, Group, Side};
 use crate::image::{Encoder, Head};
 use crate::keepers;
@@ -47,10 +47,12 @@ pub fn save(
     Ok((length(rank), copied))
 }
 
-/// The stamp of the next epoch, which all processes learn from the first.
-pub fn draw(group: &mut impl Group, host: &str, epoch: u64) -> Result<Stamp, Error> {
+/// The stamp of the next epoch, which all processes learn from the first. Without a line it begins one.
+pub fn draw(group: &mut impl Group, host: &str, epoch: u64, line: Option<Line>) -> Result<Stamp, Error> {
     let drawn = getrandom::u64().map_err(|_| Error::Told("the kernel gives no random numbers".into()));
     let drawn = group::agree(group, host, drawn)?;
+    let of_line = |line: Line| u64::from(line) << 32 | drawn & u64::from(u32::MAX);
+    let drawn = line.map_or(drawn, of_line);
     let told = group::words(group, &[epoch, drawn])?;
     Ok(Stamp { epoch: told[0][0], drawn: told[0][1] })
 }

@@ -172,7 +172,7 @@ fn a_lost_epoch_is_an_error_and_an_unfinished_one_is_not() {
 /// not told of a loss.
 #[test]
 fn an_end_that_is_broken_off_is_no_loss() {
-    for call in 0..30 {
+    for call in 0..40 {
         let root = memory_folder();
         let end = |dies| {
             each(seats(2, call, dies), |rank, seat| {
@@ -186,6 +186,60 @@ fn an_end_that_is_broken_off_is_no_loss() {
         end(Some((1, call)));
         for ended in end(None) {
             ended.expect("no loss");
+        }
+    }
+}
+
+/// A host that is away when a run ends has epochs of it, with a copy for another rank. When it takes part
+/// again, they are not what the next run goes on from, whether it has saved anything yet or not, and go.
+#[test]
+fn a_host_that_was_away_when_a_run_ended_does_not_bring_it_back() {
+    for copies in [true, false] {
+        for is_begun in [false, true] {
+            let root = memory_folder();
+            let on = |hosts: [usize; 2], body: &(dyn Fn(&mut Checkpoint<Seat>) + Sync)| {
+                let ran = each(seats(2, 0, None), |rank, seat| {
+                    let options = Options { copies, ..options(root.path(), hosts[rank]) };
+                    let mut checkpoint = Checkpoint::open(seat, Ok(options))?;
+                    let restored = restore(&mut checkpoint);
+                    body(&mut checkpoint);
+                    Ok::<_, Error>(restored)
+                });
+                ran.into_iter().map(|one| one.expect("opened")).collect::<Vec<_>>()
+            };
+            let saves = |byte| move |checkpoint: &mut Checkpoint<Seat>| drop(save(checkpoint, byte));
+            on([0, 1], &|checkpoint| (1..=3).for_each(|byte| drop(save(checkpoint, byte))));
+            if !copies {
+                // Nobody else has the image that another host goes on with.
+                copy(&root.path().join("host-1"), &root.path().join("host-2"));
+            }
+            // Host 1 is away, and the program goes on elsewhere to its end.
+            let went_on = on([0, 2], &|checkpoint| {
+                save(checkpoint, 4).expect("saved");
+                checkpoint.finish().expect("finished");
+            });
+            assert_eq!(went_on, [Ok((Some(3), [3; 100])), Ok((Some(3), [3; 100]))]);
+            if is_begun {
+                assert_eq!(on([0, 2], &saves(9)), [Ok((None, [0; 100])), Ok((None, [0; 100]))]);
+                copy(&root.path().join("host-2"), &root.path().join("host-1"));
+            }
+            let found = on([0, 1], &|_| {});
+            let wanted = if is_begun { (Some(1), [9; 100]) } else { (None, [0; 100]) };
+            assert_eq!(found, [Ok(wanted), Ok(wanted)], "copies: {copies}, begun: {is_begun}");
+            let epochs = fs::read_dir(root.path().join("host-1")).expect("a folder").flatten();
+            let left = epochs.filter(|entry| entry.path().is_dir()).count();
+            assert_eq!(left, usize::from(is_begun), "copies: {copies}, begun: {is_begun}");
+        }
+    }
+}
+
+/// Copies the epochs of a host to another one.
+fn copy(from: &Path, to: &Path) {
+    for epoch in fs::read_dir(from).expect("a folder").flatten().filter(|entry| entry.path().is_dir()) {
+        let into = to.join(epoch.file_name());
+        fs::create_dir_all(&into).expect("a folder");
+        for file in fs::read_dir(epoch.path()).expect("a folder").flatten() {
+            fs::copy(file.path(), into.join(file.file_name())).expect("copied");
         }
     }
 }
