@@ -5,8 +5,12 @@ use crate::{Client, HostIndex};
 
 /// Seconds for which jobs go on without the daemon of one of their hosts, or of their command's.
 pub const PATIENCE: u64 = 600;
-/// Seconds that a command has to come back once its host's daemon is there again, or that of the queue.
-pub const RETURN: u64 = 60;
+/// Seconds that a command has to come back once its host's daemon is there again. It tries four times a
+/// second; one that was killed meanwhile never comes, and its job would keep its slots.
+pub const RETURN: u64 = 15;
+/// Seconds that a command has to come back once the queue's daemon is there again, while hosts are missing:
+/// it is not known on which of them the command is, and their daemons have to come back before.
+pub const RESTORED: u64 = 60;
 
 /// The command that attends a job. Times are the queue's, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +29,7 @@ pub(crate) enum Attendance {
 impl Attendance {
     /// That of a job that an earlier queue has written down.
     pub fn restored(now: u64) -> Self {
-        Attendance::Awaited { host: None, until: now + RETURN }
+        Attendance::Awaited { host: None, until: now + RESTORED }
     }
 
     /// The command's host.
@@ -43,12 +47,13 @@ impl Attendance {
         }
     }
 
-    /// The daemon of a host is there again, and the command soon, if it waits there.
-    pub fn host_back(&mut self, now: u64, host: HostIndex) {
-        if let Attendance::Awaited { host: Some(from), until } = self
-            && *from == host
-        {
-            *until = now + RETURN;
+    /// The daemon of a host is there again, and the command soon, if it waits there. `all`: so are those of
+    /// all other hosts.
+    pub fn host_back(&mut self, now: u64, host: HostIndex, all: bool) {
+        match self {
+            Attendance::Awaited { host: Some(from), until } if *from == host => *until = now + RETURN,
+            Attendance::Awaited { host: None, until } if all => *until = (*until).min(now + RETURN),
+            _ => {}
         }
     }
 

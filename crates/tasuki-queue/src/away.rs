@@ -76,7 +76,9 @@ impl Queue {
         known.away = None;
         known.presence = Presence::Up;
         known.cores = cores.max(1);
-        self.jobs.values_mut().flat_map(|entry| &mut entry.attended).for_each(|one| one.host_back(now, host));
+        let all = self.hosts.iter().all(|host| host.is_up());
+        let attended = self.jobs.values_mut().flat_map(|entry| &mut entry.attended);
+        attended.for_each(|one| one.host_back(now, host, all));
         let named: BTreeSet<JobId> = jobs.iter().copied().collect();
         let (there, missing): (Vec<JobId>, Vec<JobId>) =
             self.jobs_on(host).into_iter().partition(|job| named.contains(job));
