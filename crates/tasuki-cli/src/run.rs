@@ -75,7 +75,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let watch = match arguments.watch_hangs {
         Some(limit) => {
             let fleet = Fleet::find(program.lab.as_deref(), arguments.cluster.as_deref())?;
-            Some(HangWatch::start(fleet, name, limit))
+            Some(HangWatch::start(fleet, name, limit, || None))
         }
         None => None,
     };

@@ -5,6 +5,7 @@
 #[macro_use]
 extern crate tasuki_terminal;
 
+mod blind;
 mod examine;
 mod text;
 mod watch;

@@ -1,6 +1,9 @@
 //! Says why a job does not go on, while it runs.
 
-use crate::{details, examine, title, word};
+use crate::{
+    blind::{self, Blind},
+    details, examine, title, word,
+};
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     thread::{self, JoinHandle},
@@ -23,10 +26,16 @@ pub struct HangWatch {
 
 impl HangWatch {
     /// Begins to watch the job `job` on a fleet. It is examined when none of its messages has moved for
-    /// `limit`.
-    pub fn start(fleet: Fleet, job: String, limit: Duration) -> Self {
+    /// `limit`. If nothing is seen of it although it runs, that is said once; `runs` says
+    /// whether it runs, if that is known.
+    pub fn start(
+        fleet: Fleet,
+        job: String,
+        limit: Duration,
+        runs: impl Fn() -> Option<bool> + Send + 'static,
+    ) -> Self {
         let (end, ended) = channel();
-        let thread = thread::spawn(move || watch(fleet, &job, limit, &ended));
+        let thread = thread::spawn(move || watch(fleet, &job, limit, &runs, &ended));
         Self { end: Some(end), thread: Some(thread) }
     }
 }
@@ -39,11 +48,18 @@ impl Drop for HangWatch {
     }
 }
 
-fn watch(fleet: Fleet, job: &str, limit: Duration, ended: &Receiver<()>) {
+fn watch(fleet: Fleet, job: &str, limit: Duration, runs: &impl Fn() -> Option<bool>, ended: &Receiver<()>) {
     let mut watcher = Watcher::start(fleet, INTERVAL);
     let (mut since, mut due, mut is_told) = (Instant::now(), limit, false);
+    let (begun, mut blind) = (Instant::now(), Blind::new(limit));
     while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
-        if moves(&watcher.load(), job) {
+        let load = watcher.load();
+        let is_told_blind = || blind::tell(watcher.fleet(), job, runs() == Some(true));
+        let is_due = |blind: &mut Blind| blind.is_due(begun.elapsed(), || runs() != Some(false));
+        if is_seen(&load, job) || (load.awaited.is_empty() && is_due(&mut blind) && is_told_blind()) {
+            blind.end();
+        }
+        if moves(&load, job) {
             (since, due) = (Instant::now(), limit);
             if std::mem::take(&mut is_told) {
                 eprintln!("tasuki: messages move again");
@@ -54,6 +70,11 @@ fn watch(fleet: Fleet, job: &str, limit: Duration, ended: &Receiver<()>) {
             due = since.elapsed() * 2;
         }
     }
+}
+
+/// Whether a rank of the job has counters.
+fn is_seen(load: &Load, job: &str) -> bool {
+    load.ranks.iter().any(|rank| rank.job.as_deref() == Some(job))
 }
 
 /// Whether messages of the job move, or nothing is known of it: it begins, or has ended.

@@ -8,7 +8,11 @@ use crate::support::{
     ok, skip_without_root, tasuki, text,
 };
 use serde_json::Value;
-use std::{fs, path::Path, process::Stdio};
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
 
 /// The sources, and of those that hang nearly all must be told.
 const SOURCES: [&str; 4] = ["receives", "sends", "collectives", "alive"];
@@ -192,19 +196,34 @@ fn a_job_that_hangs_is_told_while_it_runs() {
         let (mut other, _) = run("any_tag");
         let _other = Background(other.spawn().expect("starts"));
         let (job, log) = run("crossed");
-        let mut arguments: Vec<_> = job.get_args().map(ToOwned::to_owned).collect();
-        arguments.insert(1, "--watch-hangs=1s".into());
-        let mut job = tasuki();
-        job.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
-        job.env("TASUKI_PEERS", crate::support::mpis::peers());
-        job.stderr(fs::File::create(&log).expect("a file"));
-        let _job = Background(job.spawn().expect("starts"));
+        let _job = watched(&job, &log);
         let told = || fs::read_to_string(&log).expect("a file");
         eventually("the hang to be told", || told().contains("in a circle: 0 for 1, 1 for 0"));
         let told = told();
         assert!(told.contains("2 ranks: stuck") && told.contains("rank 1 waits for a message from rank 0"));
         assert!(!told.contains("with any tag"), "that is another job: {told}");
+        // Over TCP no message is counted, so that nothing could be told of a job that hangs.
+        let log = folder.path().join("unseen");
+        let mut unseen = run_over("tcp", &lab, mpi.name, 2, &binary);
+        let unseen = watched(unseen.arg("crossed"), &log);
+        let told = || fs::read_to_string(&log).expect("a file");
+        eventually("the user to be told", || told().contains("does not see this program"));
+        assert!(told().contains("ranks 0-1 have not come to Tasuki"), "{}", told());
+        // Time for two more looks.
+        std::thread::sleep(std::time::Duration::from_secs(3));
+        drop(unseen);
+        assert_eq!(told().matches("does not see this program").count(), 1, "{}", told());
     }
+}
+
+/// Starts a job with a watch, which writes to a file.
+fn watched(job: &Command, log: &Path) -> Background {
+    let mut arguments: Vec<_> = job.get_args().map(ToOwned::to_owned).collect();
+    arguments.insert(1, "--watch-hangs=1s".into());
+    let mut job = tasuki();
+    job.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).env("TASUKI_PEERS", peers());
+    job.stderr(fs::File::create(log).expect("a file"));
+    Background(job.spawn().expect("starts"))
 }
 
 #[test]
