@@ -29,10 +29,12 @@ mod layout;
 mod lead;
 mod pmi;
 mod spread;
+mod tags;
 
 pub use agent::agent_main;
 pub use host::host_main;
 pub use layout::Layout;
+pub use tags::{Tags, Writer};
 
 /// The hidden subcommand that runs [`host_main`].
 pub const HOST_COMMAND: &str = "openmpi-host";

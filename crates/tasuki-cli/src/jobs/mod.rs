@@ -4,12 +4,14 @@
 mod follow;
 mod history;
 mod lab;
+mod printer;
 mod show;
 mod submit;
 
 pub use submit::{omp, run, submit};
 
 use lab::in_lab;
+use printer::Printer;
 use std::process::ExitCode;
 use tasuki_args::{AttachArgs, ChangeArgs, HostsListArgs, JobName, JobsArgs};
 use tasuki_control::{JobId, Reply, Request, Task};
@@ -78,7 +80,12 @@ pub fn attach(arguments: &AttachArgs) -> Result<ExitCode, Failure> {
     }
     let mut client = connect()?;
     let job = number(&mut client, arguments.job)?;
-    follow::follow(client, job, arguments.label)
+    let view = match arguments.label {
+        true => client.jobs(true)?.0.into_iter().find(|view| view.id == job),
+        false => None,
+    };
+    let mpi = view.and_then(|view| view.mpi);
+    follow::follow(client, job, Printer::new(arguments.label, mpi.as_deref()))
 }
 
 /// Ends jobs.

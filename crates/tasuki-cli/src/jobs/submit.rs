@@ -1,6 +1,12 @@
 //! `tasuki submit`, `tasuki run --resident` and `tasuki omp`.
 
-use super::{connect, follow::follow, lab::in_lab, number, odd};
+use super::{
+    connect,
+    follow::follow,
+    lab::in_lab,
+    number, odd,
+    printer::{Printer, ask_for_tags},
+};
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,
@@ -93,7 +99,11 @@ fn attend<T>(
     // Signals are caught from before the start, so that none is lost.
     let signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let mut client = connect()?;
-    let work = work(&mut client, request)?;
+    let mut work = work(&mut client, request)?;
+    if label {
+        ask_for_tags(&mut work);
+    }
+    let printer = Printer::new(label, work.mpi.as_deref());
     let job = submitted(&mut client, work, terms)?;
     let _lasting = begun(job)?;
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
@@ -107,7 +117,7 @@ fn attend<T>(
         }
     });
     thread::spawn(move || cancel(signals, job));
-    follow(connect()?, job, label)
+    follow(connect()?, job, printer)
 }
 
 /// Ends the job when a signal comes, and this process when another one does.

@@ -97,3 +97,30 @@ fn an_ordinary_user_runs_an_open_mpi() {
         assert!(said.contains("rank 1 of 2 on n2") && said.contains("ring ok"), "{}: {said}", mpi.name);
     }
 }
+
+/// All output comes through one mpirun, which says which rank it is of where it is asked to.
+#[test]
+fn every_line_gets_the_label_of_its_rank() {
+    let test = "every_line_gets_the_label_of_its_rank";
+    for mpi in open_mpis(test) {
+        let cluster = Cluster::up("jobs-ompi-label", 2);
+        // Parts of lines, and more than mpirun reads at a time.
+        let script = "r=$OMPI_COMM_WORLD_RANK; printf 'I '; sleep 0.2; echo am $r; echo no $r >&2; \
+                      head -c 9000 /dev/zero | tr '\\0' x; echo; printf end";
+        let words = ["--resident", "--label", "-n", "4", "--mpi", mpi.name, "sh", "-c", script];
+        let output = cluster.output("run", &words);
+        let of = |bytes: &[u8], word: &str| {
+            let said = String::from_utf8_lossy(bytes).replace("[", "\n[");
+            let mut lines: Vec<_> =
+                said.lines().filter(|line| line.contains(word)).map(str::to_owned).collect();
+            lines.sort_unstable();
+            lines
+        };
+        let wanted = |what: &str| (0..4).map(|rank| format!("[{rank}] {what}")).collect::<Vec<_>>();
+        let with_rank = |what: &str| (0..4).map(|rank| format!("[{rank}] {what} {rank}")).collect::<Vec<_>>();
+        assert_eq!(of(&output.stdout, "am"), with_rank("I am"), "{}: {}", mpi.name, text(&output));
+        assert_eq!(of(&output.stderr, "no "), with_rank("no"), "{}: {}", mpi.name, text(&output));
+        assert_eq!(of(&output.stdout, "xx"), wanted(&"x".repeat(9000)), "{}", mpi.name);
+        assert_eq!(of(&output.stdout, "end"), wanted("end"), "{}", mpi.name);
+    }
+}
