@@ -77,18 +77,26 @@ impl Shelter {
         remove_files(&self.socket(job));
     }
 
-    /// Takes the jobs over whose shepherds wait. What is of another version, or has lost its shepherd, is
-    /// ended.
-    pub fn take_over(&self) -> Vec<(JobId, Shepherd, Memo)> {
-        let mut taken = Vec::new();
-        for job in numbers(&self.folder) {
-            let socket = self.socket(job);
-            match self.memo(job).and_then(|memo| Some((Shepherd::attach(&socket).ok()?, memo))) {
+    /// Takes the jobs over whose shepherds wait, but for those that `is_passed` names. The others, which are
+    /// of another version or have lost their shepherds, are returned as well, and are to be
+    /// [ended](Self::ending).
+    pub fn take_over(&self, is_passed: impl Fn(JobId) -> bool) -> (Vec<(JobId, Shepherd, Memo)>, Vec<JobId>) {
+        let (mut taken, mut lost) = (Vec::new(), Vec::new());
+        for job in numbers(&self.folder).into_iter().filter(|job| !is_passed(*job)) {
+            let attach = |memo| Some((Shepherd::attach(&self.socket(job)).ok()?, memo));
+            match self.memo(job).and_then(attach) {
                 Some((shepherd, memo)) => taken.push((job, shepherd, memo)),
-                None => end_job(&socket, job),
+                None => lost.push(job),
             }
         }
-        taken
+        (taken, lost)
+    }
+
+    /// What ends a job by its shepherd, or what is left of a job without one, and removes its files. It waits
+    /// until that is done.
+    pub fn ending(&self, job: JobId) -> impl FnOnce() -> io::Result<()> + Send + 'static + use<> {
+        let socket = self.socket(job);
+        move || end_job(&socket, job)
     }
 
     /// How the processes of a job are held together, as its shepherd has written it down.
@@ -109,7 +117,8 @@ pub(crate) fn name(job: JobId) -> String {
 
 /// Ends everything that waits in a folder for a daemon. There may be no folder.
 pub(crate) fn end_jobs(folder: &Path) {
-    numbers(folder).into_iter().for_each(|job| end_job(&folder.join(job.to_string()), job));
+    // Processes that do not even die by SIGKILL are in the kernel's hands; the job was given up.
+    numbers(folder).into_iter().for_each(|job| drop(end_job(&folder.join(job.to_string()), job)));
 }
 
 /// The jobs of which there is something in a folder.
@@ -119,7 +128,7 @@ fn numbers(folder: &Path) -> BTreeSet<JobId> {
 }
 
 /// Ends a job by its shepherd, or what is left of a job without one, and removes its files.
-fn end_job(socket: &Path, job: JobId) {
+fn end_job(socket: &Path, job: JobId) -> io::Result<()> {
     if let Some(shepherd) = shepherd_of(socket) {
         for signal in [Signal::SIGTERM, Signal::SIGKILL] {
             // One that has ended meanwhile needs none.
@@ -130,9 +139,9 @@ fn end_job(socket: &Path, job: JobId) {
             }
         }
     }
-    // Processes that do not even die by SIGKILL are in the kernel's hands; the job was given up.
-    let _ = sweep(&name(job), &residence(socket).unwrap_or(Residence::Processes));
+    let swept = sweep(&name(job), &residence(socket).unwrap_or(Residence::Processes));
     remove_files(socket);
+    swept.map(drop)
 }
 
 fn residence(socket: &Path) -> Option<Residence> {
@@ -177,13 +186,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let own = folder.path().join("jobs");
         let shelter = Shelter::open(&own, "2").unwrap();
+        // Jobs that nobody on this machine has: what is left of them is looked for by their numbers.
+        let [killed, other] = [0, 1].map(|which| 1 << 42 | u64::from(std::process::id()) << 1 | which);
         // A shepherd that was killed: nobody listens at its socket any more.
-        shelter.note(7, &BTreeMap::new()).unwrap();
-        drop(UnixListener::bind(shelter.socket(7)).unwrap());
+        shelter.note(killed, &BTreeMap::new()).unwrap();
+        drop(UnixListener::bind(shelter.socket(killed)).unwrap());
         // One of another version, which was killed as well.
-        Shelter::open(&own, "1").unwrap().note(8, &BTreeMap::new()).unwrap();
-        assert_eq!(numbers(&own), [7, 8].into());
-        assert!(shelter.take_over().is_empty());
+        Shelter::open(&own, "1").unwrap().note(other, &BTreeMap::new()).unwrap();
+        assert_eq!(numbers(&own), [killed, other].into());
+        let (taken, lost) = shelter.take_over(|_| false);
+        assert!(taken.is_empty() && lost == [killed, other]);
+        lost.into_iter().for_each(|job| shelter.ending(job)().unwrap());
         assert_eq!(fs::read_dir(&own).unwrap().count(), 0);
     }
 }

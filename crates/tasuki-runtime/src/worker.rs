@@ -4,6 +4,7 @@
 mod late;
 mod openmpi;
 mod plain;
+mod remains;
 mod spec;
 mod told;
 
@@ -13,6 +14,7 @@ use crate::{
     shelter::{Shelter, name},
     turns::Tables,
 };
+use remains::Remains;
 use spec::spec;
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -78,6 +80,8 @@ pub(crate) struct Worker {
     /// The command that runs a shepherd.
     shepherd: Vec<OsString>,
     jobs: BTreeMap<JobId, Running>,
+    /// Jobs without shepherds of which something may be left here.
+    remains: BTreeMap<JobId, Remains>,
     out: VecDeque<Report>,
     /// Bytes of the last report of output.
     written: usize,
@@ -86,18 +90,24 @@ pub(crate) struct Worker {
 impl Worker {
     /// No jobs yet. `shepherd`: the command that runs a shepherd.
     pub fn new(host: &str, shelter: Shelter, shepherd: Vec<OsString>) -> Self {
-        let (jobs, out) = (BTreeMap::new(), VecDeque::new());
-        Self { host: host.into(), shelter, shepherd, jobs, out, written: 0 }
+        let (jobs, remains, out) = (BTreeMap::new(), BTreeMap::new(), VecDeque::new());
+        Self { host: host.into(), shelter, shepherd, jobs, remains, out, written: 0 }
     }
 
     /// Takes over what another daemon, or an earlier connection to the queue, has left on this host. Returns
-    /// the jobs; their shepherds tell again what was not taken.
+    /// the jobs; their shepherds tell again what was not taken. Those without a shepherd of this version end.
     pub fn take_over(&mut self) -> Vec<JobId> {
         self.let_go();
-        for (job, shepherd, memo) in self.shelter.take_over() {
+        let (taken, lost) = self.shelter.take_over(|job| self.remains.contains_key(&job));
+        for (job, shepherd, memo) in taken {
             self.jobs.insert(job, Running::new(shepherd, memo.proxies));
         }
-        self.jobs.keys().copied().collect()
+        for job in lost {
+            let why =
+                "its tasukid came back without the job, whose shepherd has ended or is of another version";
+            self.remains.insert(job, Remains::end(why.into(), self.shelter.ending(job)));
+        }
+        self.jobs.keys().chain(self.remains.keys()).copied().collect()
     }
 
     /// Leaves all jobs to their shepherds. What they told and was not reported they will tell again.

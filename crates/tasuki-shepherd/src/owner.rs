@@ -104,7 +104,8 @@ impl Commands {
 
 impl Shepherd {
     /// Starts a shepherd: a process that runs `program`, which calls
-    /// [`process_main`](crate::process_main), and gives it the job. Its standard error is this process's.
+    /// [`process_main`](crate::process_main), and gives it the job without ever waiting: what its socket does
+    /// not take now waits, as of any [command](Commands::post). Its standard error is this process's.
     /// [`Event::Started`] or [`Event::NotStarted`] follows.
     ///
     /// # Errors
@@ -126,7 +127,7 @@ impl Shepherd {
         shepherd.survives = job.owner != OwnerEnd::Kill;
         let mut line = shepherd.commands.line();
         line.outbox.push(job.encode());
-        line.flush(MsgFlags::empty()).map_err(start)?;
+        line.flush(MsgFlags::MSG_DONTWAIT).map_err(start)?;
         drop(line);
         Ok(shepherd)
     }
@@ -253,20 +254,27 @@ impl Shepherd {
             let millis = left.map(|left| left.as_micros().div_ceil(1000));
             let limit = millis
                 .map_or(PollTimeout::NONE, |left| PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX));
-            match poll(&mut [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)], limit) {
+            let room = if self.commands.waiting() > 0 { PollFlags::POLLOUT } else { PollFlags::empty() };
+            let mut polled = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN | room)];
+            match poll(&mut polled, limit) {
                 Ok(0) if left.is_none_or(|left| left.is_zero()) => return Ok(false),
                 Ok(0) | Err(nix::errno::Errno::EINTR) => {}
+                // What fails is found by the next reading.
+                Ok(_) if polled[0].revents() == Some(PollFlags::POLLOUT) => drop(self.commands.flush()),
                 Ok(_) => return Ok(true),
                 Err(errno) => return Err(errno.into()),
             }
         }
     }
 
-    /// Takes the shepherd's exit code. It ends at once after its last word.
+    /// Takes the shepherd's exit code, which says nothing that its words did not. It ends when it has killed
+    /// its job, or at once after its last word, or long after: none of that may hold up its owner.
     fn reap(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            // The code says nothing that its words did not.
-            let _ = child.wait();
+        if let Some(mut child) = self.child.take()
+            && !matches!(child.try_wait(), Ok(Some(_)))
+        {
+            // Without a thread its exit code is lost, and its number is taken until this process ends.
+            let _ = thread::Builder::new().spawn(move || child.wait());
         }
     }
 }
@@ -281,9 +289,6 @@ impl Drop for Shepherd {
     fn drop(&mut self) {
         // Senders of commands hold the socket open; the shepherd must see that its owner is gone.
         let _ = self.socket.shutdown(Shutdown::Both);
-        if let Some(mut child) = self.child.take() {
-            // The shepherd ends when it has killed its job, or long after: neither may hold up its owner.
-            thread::spawn(move || child.wait());
-        }
+        self.reap();
     }
 }

@@ -12,7 +12,8 @@ const ROUNDS: u32 = 500;
 
 /// Kills what is left of a job whose shepherd was killed, and removes its cgroup. Without a cgroup, the
 /// processes are found by their variable [`JOB_ID`], which a program can take away. May be called again.
-/// Returns how many processes were killed.
+/// Returns how many processes were killed. It waits until they are gone, for five seconds at most as a rule;
+/// where processes sleep in the kernel, reading what they are may take as long as their sleep.
 ///
 /// # Errors
 /// If some do not end, or the cgroup cannot be removed.

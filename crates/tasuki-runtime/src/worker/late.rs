@@ -4,7 +4,7 @@
 //! file server that does not answer, so that one that was told to end its job may never read that. It is
 //! asked whether it works, and is killed with its job if it does not say so.
 
-use super::{GRACE_MS, Running, Worker, name, send};
+use super::{GRACE_MS, Remains, Running, Worker, name, send};
 use std::time::{Duration, Instant};
 use tasuki_control::{JobId, Report};
 use tasuki_shepherd::Command;
@@ -66,6 +66,7 @@ impl Worker {
                 self.give_up(job);
             }
         }
+        self.report_remains(now);
     }
 
     /// Kills a shepherd that does not work, with its job.
@@ -83,17 +84,12 @@ impl Worker {
     }
 
     /// Ends what is left of a job that has no shepherd any more.
-    fn abandoned(&mut self, job: JobId, mut why: String) {
+    fn abandoned(&mut self, job: JobId, why: String) {
         let Some(running) = self.jobs.remove(&job) else { return };
         // One that has said nothing yet has written down where its ranks are before it started any.
         let residence = running.residence.or_else(|| self.shelter.residence(job));
-        self.shelter.forget(job);
-        if let Some(residence) = residence
-            && let Err(error) = tasuki_shepherd::sweep(&name(job), &residence)
-        {
-            why = format!("{why}; what is left of it cannot be ended: {error}");
-        }
-        self.out.extend([Report::Broken { job, why, code: None }, Report::Left { job }]);
+        let sweep = move || residence.map_or(Ok(0), |all| tasuki_shepherd::sweep(&name(job), &all)).map(drop);
+        self.remains.insert(job, Remains::end(why, sweep));
     }
 }
 
@@ -109,7 +105,7 @@ mod tests {
     use std::{
         collections::BTreeMap, fs, io::Write, os::unix::net::UnixListener, process, sync::mpsc, thread,
     };
-    use tasuki_control::{Kind, Order, Part, Request, Start};
+    use tasuki_control::{Bytes, Kind, Order, Part, Request, Start};
     use tasuki_shepherd::{Event, JOB_ID, RESIDENCE, Residence, Shepherd, State};
 
     /// Far longer than anything here takes.
@@ -121,12 +117,14 @@ mod tests {
         1 << 40 | u64::from(process::id()) << 4 | which
     }
 
+    /// A job whose environment is longer than what sockets take by themselves.
     fn start(job: JobId) -> Order {
         let Report::Request { request: Request::Submit { work, .. }, .. } = Report::sample() else {
             panic!("the sample is a job")
         };
         let mut work = *work;
         (work.kind, work.ranks, work.over_tasuki) = (Kind::Plain, 1, false);
+        work.env.push((Bytes::from(&b"LONG"[..]), Bytes::from(vec![b'x'; 2 << 20])));
         let user = User::from_uid(Uid::effective()).unwrap().expect("a user").name;
         let parts = vec![Part { host: "n1".into(), ranks: vec![0] }];
         Order::Start(Box::new(Start { job, user, work, parts }))
@@ -139,6 +137,17 @@ mod tests {
 
     fn reports(worker: &mut Worker) -> Vec<Report> {
         std::iter::from_fn(|| worker.poll_report()).collect()
+    }
+
+    /// What is told of a job that has lost its shepherd, once nothing is left of it.
+    fn ending(worker: &mut Worker, now: Instant) -> Vec<Report> {
+        let (mut all, end) = (Vec::new(), Instant::now() + LIMIT);
+        while !all.iter().any(|report| matches!(report, Report::Left { .. })) && Instant::now() < end {
+            worker.handle_time(now);
+            all.extend(reports(worker));
+            thread::sleep(Duration::from_millis(1));
+        }
+        all
     }
 
     /// Whether a process has ended; one that nobody has waited for yet counts.
@@ -186,7 +195,7 @@ mod tests {
         assert_eq!(reports(&mut worker), []);
         assert!(!is_gone(shepherd) && !is_gone(rank.id()));
         worker.handle_time(now + 14 * SECOND);
-        let all = reports(&mut worker);
+        let all = ending(&mut worker, now + 14 * SECOND);
         let [Report::Broken { why, .. }, Report::Left { .. }] = &all[..] else { panic!("{all:?}") };
         assert!(why.contains("did not answer any more, and was killed"), "{why}");
         assert!(until(|| is_gone(shepherd)) && until(|| is_gone(rank.id())));
@@ -227,6 +236,6 @@ mod tests {
         // It does not answer any more.
         worker.handle_time(now);
         worker.handle_time(now + 30 * SECOND);
-        assert_eq!(reports(&mut worker).into_iter().filter(broken).count(), 2);
+        assert_eq!(ending(&mut worker, now).into_iter().filter(broken).count(), 2);
     }
 }
