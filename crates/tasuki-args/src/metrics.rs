@@ -27,7 +27,8 @@ pub struct MetricsArgs {
     /// The machines of this cluster file, over ssh
     #[arg(long)]
     pub cluster: Option<PathBuf>,
-    /// Write this file instead of printing
+    /// Write this file instead of printing. One that is there is replaced if it has such metrics, and else
+    /// left
     #[arg(long, short)]
     pub output: Option<PathBuf>,
     /// Answer http://ADDRESS/metrics, as 127.0.0.1:9465

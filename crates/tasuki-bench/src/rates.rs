@@ -51,7 +51,7 @@ pub fn rates_table(rows: &[RateRow]) -> String {
     let published = rows.iter().any(|row| row.published_mbps.is_some());
     let mega = |bps: f64| format!("{:.0}", bps / 1e6);
     let header = ["receiver", "message, bytes", "R/(1 - B/M), Mbit/s", "sent at, Mbit/s"];
-    let mut shown = borderless(header.into_iter().chain(published.then_some("table 1 of the paper")));
+    let mut shown = borderless(header.into_iter().chain(published.then_some("table 1")));
     for row in rows {
         let model = row.model_bps.map_or("any".into(), mega);
         let cells = [row.host.clone(), row.message_bytes.to_string(), model, mega(row.send_bps)];
@@ -75,6 +75,8 @@ mod tests {
             assert!(row.send_bps <= paper::LINK_BPS);
         }
         let text = rates_table(&rows);
+        // A terminal has 80 columns.
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert!(text.contains("137") && text.contains("SS20") && text.contains("table 1"), "{text}");
     }
 }

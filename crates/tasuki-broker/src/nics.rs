@@ -1,6 +1,11 @@
 //! The NICs for which raw lanes are given.
 
-use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
 use tasuki_cluster::RailTable;
 
 /// The NICs for which raw lanes are given.
@@ -11,6 +16,17 @@ pub enum Nics {
     /// The NICs of the rails in this file, which `tasuki apply` and the lab write. It is read again when it
     /// has changed.
     OfRails(PathBuf),
+}
+
+impl Nics {
+    /// Those of the named NICs that this machine does not have now. One may come later.
+    pub fn absent(&self) -> Vec<&str> {
+        let is_here = |name: &str| Path::new("/sys/class/net").join(name).exists();
+        match self {
+            Self::Named(names) => names.iter().map(String::as_str).filter(|name| !is_here(name)).collect(),
+            Self::OfRails(_) => Vec::new(),
+        }
+    }
 }
 
 /// What tells one version of a file from the next.
@@ -54,6 +70,13 @@ impl NicList {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Every Linux has lo, and names of NICs have 15 characters at most.
+    #[test]
+    fn nics_that_are_not_there_are_told() {
+        let names = ["lo", "no-such-interface"].map(str::to_owned);
+        assert_eq!(Nics::Named(names.into()).absent(), ["no-such-interface"]);
+    }
 
     #[test]
     fn nics_are_those_of_the_rails_as_they_are_now() {

@@ -46,6 +46,7 @@ fn options(arguments: &BrokerArgs) -> Result<Options, Failure> {
     } else {
         Nics::Named(arguments.nics.iter().cloned().collect())
     };
+    nics.absent().iter().for_each(|nic| eprintln!("tasuki broker: there is no NIC {nic} now"));
     Ok(Options {
         group: group_id(&arguments.group)?,
         nics,

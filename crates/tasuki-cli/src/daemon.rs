@@ -59,12 +59,14 @@ fn status(json: bool) -> Result<ExitCode, Failure> {
     let note = note();
     if json {
         print_json(&note.iter().collect::<Vec<_>>())?;
-        return Ok(ExitCode::SUCCESS);
     }
     let Some(note) = note else {
         eprintln!("tasuki: {}", RuntimeError::NoDaemon(SOCKET.into()));
         return Ok(ExitCode::FAILURE);
     };
+    if json {
+        return Ok(ExitCode::SUCCESS);
+    }
     println!("tasukid runs as process {}, for host {}, version {}", note.pid, note.host, note.version);
     Ok(ExitCode::SUCCESS)
 }

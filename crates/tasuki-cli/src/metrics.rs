@@ -33,6 +33,7 @@ pub fn run(arguments: &MetricsArgs) -> Result<ExitCode, Failure> {
         print!("{}", tasuki_metrics::DASHBOARD);
         return Ok(ExitCode::SUCCESS);
     }
+    arguments.output.as_deref().map_or(Ok(()), tasuki_metrics::check_output).map_err(Failure::new)?;
     let fleet = Fleet::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
     let mut sampler = Sampler::new(fleet);
     if let Some(address) = arguments.listen {

@@ -38,7 +38,8 @@ fn status(arguments: &WatchArgs) -> Result<ExitCode, Failure> {
         // Without a cluster or a lab it is about this machine, which may be a host of a lab.
         let notes: Vec<Note> = tasuki_watch::note().into_iter().collect();
         if notes.is_empty() {
-            eprintln!("tasuki: no watch runs on this machine; `tasuki apply` starts it");
+            let none = "no watch runs on this machine; `tasuki apply` starts it".to_owned();
+            return show(&notes, &[none], arguments.json);
         }
         return show(&notes, &[], arguments.json);
     }

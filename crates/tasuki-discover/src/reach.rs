@@ -10,11 +10,14 @@ use tasuki_cluster::{Cluster, Host, SshAddress, SshOptions, check_label};
 /// # Errors
 /// If one cannot be an address for ssh.
 pub fn ssh_hosts(name: &str, hosts: &[String]) -> Result<Cluster, DiscoverError> {
-    let mut used = BTreeSet::new();
+    let (mut used, mut known) = (BTreeSet::new(), BTreeSet::new());
     let mut list = Vec::new();
     for (number, text) in hosts.iter().enumerate() {
         let bad = |why| DiscoverError::BadHost { host: text.clone(), why };
         let address: SshAddress = text.parse().map_err(bad)?;
+        if !known.insert(address.address().to_ascii_lowercase()) {
+            return Err(bad("it is named twice".into()));
+        }
         let short = address.address().split('.').next().unwrap_or_default();
         let plain = if check_label(short).is_ok() { short.to_owned() } else { format!("host{}", number + 1) };
         let mut name = plain.clone();
@@ -54,6 +57,11 @@ mod tests {
         let names: Vec<_> = cluster.hosts.iter().map(|host| host.name.as_str()).collect();
         assert_eq!(names, ["n1", "n2", "host3", "n1-2"]);
         assert_eq!(cluster.ssh_target(tasuki_cluster::HostId(1)).to_string(), "root@n2.example.org");
+        // One machine, however it is written, has its cables once.
+        for twice in [["n1", "n1"], ["n1", "root@N1"]] {
+            let error = ssh_hosts("c", &twice.map(str::to_owned)).unwrap_err().to_string();
+            assert!(error.contains(twice[1]) && error.contains("named twice"), "{error}");
+        }
         let error = ssh_hosts("c", &["-oProxyCommand=id".into()]).unwrap_err().to_string();
         assert!(error.contains("-oProxyCommand=id"), "{error}");
     }

@@ -1,6 +1,7 @@
 //! Jobs between two looks at their counters.
 
 use std::{
+    collections::BTreeSet,
     thread,
     time::{Duration, Instant},
 };
@@ -18,11 +19,18 @@ pub fn examine(fleet: &Fleet, stacks: impl FnOnce() -> Stacks) -> (Vec<Verdict>,
     thread::sleep(QUIET.saturating_sub(began.elapsed()));
     let after = Look::at(fleet);
     let mut found = verdicts(&before.processes, &stacks, &after.processes);
-    let problems = [before.problems, stacks.problems, after.problems].concat();
+    let problems = once_each([before.problems, stacks.problems, after.problems].concat());
     if !problems.is_empty() {
         found.iter_mut().for_each(doubt);
     }
     (found, problems)
+}
+
+/// A host that does not answer is said once, although it was asked three times.
+fn once_each(mut problems: Vec<String>) -> Vec<String> {
+    let mut known = BTreeSet::new();
+    problems.retain(|problem| known.insert(problem.clone()));
+    problems
 }
 
 /// Not all hosts have answered: there may be ranks that could send.
@@ -30,5 +38,16 @@ fn doubt(found: &mut Verdict) {
     if found.state == State::Stuck {
         found.state = State::Suspected;
         found.why = "no message moves, and none is under way; but not all of it is known (see below)".into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_does_not_answer_is_said_once() {
+        let said = ["n1: no", "n2: no", "n1: no", "n1: slow"].map(str::to_owned).to_vec();
+        assert_eq!(once_each(said), ["n1: no", "n2: no", "n1: slow"]);
     }
 }

@@ -8,7 +8,10 @@
 
 mod families;
 mod labels;
+mod output;
 mod ports;
+
+pub use output::check_output;
 
 use labels::Labels;
 use prometheus_client::{

@@ -56,6 +56,7 @@ pub fn proposals(inventory: &Inventory) -> Result<Vec<Proposal>, PlanningError> 
 }
 
 const WHY_FULL: &str = "every pair has a cable of its own; any cable or host may fail";
+const WHY_PAIR: &str = "one cable is enough for two hosts, and they are apart without it";
 const WHY_RING: &str = "two ports per host are enough; far hosts share the cables of those between";
 const WHY_TORUS: &str = "neighbours in a grid have cables of their own; others are relayed";
 const WHY_SEARCHED: &str = "the shortest routes found for so many ports, without a switch; hosts relay";
@@ -106,7 +107,8 @@ fn directs(hosts: usize, nics: usize, seed: u64) -> Result<Vec<Direct>, Planning
     let mut all = Vec::new();
     if nics + 1 >= hosts {
         let copies = nics / (hosts - 1);
-        all.push(Direct::new("full cross-connection".into(), WHY_FULL, pairs(0..hosts), copies));
+        let why = if hosts == 2 && copies == 1 { WHY_PAIR } else { WHY_FULL };
+        all.push(Direct::new("full cross-connection".into(), why, pairs(0..hosts), copies));
     }
     if hosts > 3 && nics >= 2 {
         let cables = (0..hosts).map(|a| (a, (a + 1) % hosts)).collect();
@@ -148,6 +150,14 @@ mod tests {
     use super::*;
     use crate::{OwnSwitch, Prices};
     use tasuki_cluster::{AddressPlan, DEFAULT_MTU, DEFAULT_RATE};
+
+    /// Two hosts with one cable: without the cable no path is left between them.
+    #[test]
+    fn two_hosts_with_one_cable_are_not_said_to_bear_its_loss() {
+        let why = |nics| directs(2, nics, 1).unwrap().first().unwrap().why;
+        assert!(why(1).contains("apart without it"), "{}", why(1));
+        assert!(why(2).contains("any cable or host may fail"), "{}", why(2));
+    }
 
     /// Every proposal is a cluster file without errors that needs no more parts than the inventory has, and
     /// has an address plan.

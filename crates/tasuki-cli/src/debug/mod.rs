@@ -18,7 +18,7 @@ use tasuki_debug::{
 };
 use tasuki_fleet::Fleet;
 use tasuki_stacks::{Group, Selection, ranks_in_words};
-use tasuki_terminal::Failure;
+use tasuki_terminal::{Failure, print_json};
 
 pub use self::{start::run as run_debugged, window::alone};
 
@@ -38,6 +38,9 @@ pub fn run(arguments: &DebugArgs) -> Result<ExitCode, Failure> {
     problems.extend(ranks.set_apart());
     if ranks.members.is_empty() {
         problems.iter().for_each(|problem| eprintln!("tasuki: {problem}"));
+        if arguments.commands.json {
+            print_json(&[(); 0])?;
+        }
         let place = fleet.title();
         return Err(Failure::new(format!(
             "there is no such process on {place}; `tasuki stats` lists those that use Tasuki"

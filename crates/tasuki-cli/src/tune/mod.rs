@@ -4,6 +4,7 @@ mod daemon;
 mod simulate;
 
 use crate::apply::{Form, reports};
+use serde::Serialize;
 use std::{fs, path::Path, process::ExitCode};
 use tasuki_apply::{restore_tuning, state_folder, tune_folder};
 use tasuki_args::{By, TuneChange, TuneCommand, TuneJson, TuneSet, TuneShow};
@@ -160,10 +161,18 @@ fn undo(arguments: &TuneChange) -> Result<ExitCode, Failure> {
     finish(report, "restored", mode, arguments.json)
 }
 
+/// What `status --json` prints: an object in any case.
+#[derive(Serialize)]
+struct Status<'a> {
+    running: bool,
+    #[serde(flatten)]
+    note: &'a Option<TunerNote>,
+}
+
 fn status(arguments: &TuneJson) -> Result<ExitCode, Failure> {
     let note = said::<TunerNote>();
     if arguments.json {
-        print_json(&note)?;
+        print_json(&Status { running: note.is_some(), note: &note })?;
     } else {
         match &note {
             None => println!("no `tasuki tune run` runs on this host"),

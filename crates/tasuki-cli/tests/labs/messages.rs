@@ -105,7 +105,7 @@ fn too_few_files_for_a_lab() {
 fn nothing_is_no_empty_table() {
     let output = tasuki().args(["watch", "--status"]).output().expect("runs");
     assert!(text(&output).contains("no watch runs on this machine"), "{}", text(&output));
-    assert!(output.stdout.is_empty(), "{}", text(&output));
+    assert!(output.stdout.is_empty() && output.status.code() == Some(1), "{}", text(&output));
     let shown = ok(tasuki().args(["tune", "show", "lo"]));
     assert!(shown.contains("has no driver") && !shown.contains("()"), "{shown}");
 }

@@ -31,7 +31,7 @@ pub fn leaf_spine(leaves: u32, spines: u32, cables: u32, fit: &Fit) -> Result<Ne
                 builder.cable(leaf, spine, fit.fabric_bps);
             }
         }
-        fit.hosts(&mut builder, leaf, &mut next);
+        fit.hosts(&mut builder, leaf, &mut next)?;
     }
     builder.build()
 }

@@ -76,7 +76,7 @@ fn grid(
     }
     let mut next = 0;
     for &vertex in &ids {
-        fit.hosts(&mut builder, vertex, &mut next);
+        fit.hosts(&mut builder, vertex, &mut next)?;
     }
     builder.set_grid(grid);
     builder.build()

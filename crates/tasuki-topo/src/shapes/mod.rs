@@ -72,13 +72,22 @@ impl Fit {
     }
 
     /// Adds the hosts of one vertex; nothing where the vertices are hosts.
-    fn hosts(&self, builder: &mut NetworkBuilder, vertex: NodeId, next: &mut usize) {
-        let Site::Switch { hosts } = self.site else { return };
+    fn hosts(
+        &self,
+        builder: &mut NetworkBuilder,
+        vertex: NodeId,
+        next: &mut usize,
+    ) -> Result<(), NetworkError> {
+        let Site::Switch { hosts } = self.site else { return Ok(()) };
+        if *next as u64 + u64::from(hosts) > MAX_VERTICES {
+            return Err(NetworkError::TooLarge { what: "hosts", limit: MAX_VERTICES });
+        }
         for _ in 0..hosts {
             let host = builder.host(format!("host{next}"));
             builder.cable(vertex, host, self.host_bps);
             *next += 1;
         }
+        Ok(())
     }
 }
 
@@ -100,7 +109,7 @@ pub fn from_edges(
     }
     let mut next = 0;
     for &vertex in &ids {
-        fit.hosts(&mut builder, vertex, &mut next);
+        fit.hosts(&mut builder, vertex, &mut next)?;
     }
     builder.build()
 }
@@ -109,8 +118,8 @@ fn problem(shape: impl Into<String>, problem: impl Into<String>) -> NetworkError
     NetworkError::Shape { shape: shape.into(), problem: problem.into() }
 }
 
-/// The largest number of vertices that a generator makes, so that a mistake in a product of sizes ends in an
-/// error instead of filling the memory.
+/// The largest number of vertices that a generator makes, and of hosts beside them, so that a mistake in a
+/// product of sizes ends in an error instead of filling the memory.
 const MAX_VERTICES: u64 = 1 << 20;
 
 /// The product of sizes; an error if it is 0 or too large.

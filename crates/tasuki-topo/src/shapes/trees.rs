@@ -37,7 +37,7 @@ pub fn fat_tree_part(p: u32, q: u32, r: u32, subtrees: u32, fit: &Fit) -> Result
     let levels = add_levels(&mut builder, [p, q, r, subtrees].map(|n| n as usize), top / q as usize);
     let mut next = 0;
     for &leaf in &levels[0] {
-        fit.hosts(&mut builder, leaf, &mut next);
+        fit.hosts(&mut builder, leaf, &mut next)?;
     }
     for level in 0..r as usize {
         cable_level(&mut builder, &levels, level, [p, q, r].map(|n| n as usize), fit.fabric_bps);
@@ -106,7 +106,7 @@ pub fn myrinet_clos(n: u32, hosts: ClosHosts, fit: &Fit) -> Result<Network, Netw
     }
     let mut next = 0;
     for &vertex in if hosts == ClosHosts::Lower { lower } else { &all } {
-        fit.hosts(&mut builder, vertex, &mut next);
+        fit.hosts(&mut builder, vertex, &mut next)?;
     }
     builder.build()
 }
