@@ -30,6 +30,7 @@ mod prices;
 mod rate;
 mod receivers;
 mod remote;
+mod results;
 mod run;
 pub mod shape;
 mod sharing;
@@ -73,6 +74,7 @@ pub use self::plan::{Best, PlanArgs};
 pub use self::rate::rate;
 pub use self::receivers::ReceiversArgs;
 pub use self::remote::RemoteArgs;
+pub use self::results::{give, write_all};
 pub use self::run::{EnvArgs, Library, ProgramArgs, RunArgs};
 pub use self::simulate::{Rhinet2Args, SimulateArgs};
 pub use self::slurm::{SlurmCommand, SlurmConf, SlurmProlog};
@@ -92,7 +94,8 @@ use clap::{
     builder::styling::{AnsiColor, Styles},
     error::ErrorKind,
 };
-use tasuki_terminal::{TEXT_COLUMNS, width};
+use std::process::ExitCode;
+use tasuki_terminal::{TEXT_COLUMNS, put, width};
 
 /// The version of this build, with the commit that it is of where git knew it.
 pub const VERSION: &str = env!("BUILT_VERSION");
@@ -129,12 +132,23 @@ impl Tasuki {
         let matches = Self::command().try_get_matches().unwrap_or_else(|error| match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                 let columns = width().unwrap_or(HELP_COLUMNS).min(TEXT_COLUMNS);
-                help::fitted(Self::command(), columns).get_matches()
+                let command = help::fitted(Self::command(), columns);
+                command.try_get_matches().unwrap_or_else(|error| end(&error))
             }
-            _ => error.exit(),
+            _ => end(&error),
         });
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
+}
+
+/// Prints help, the version or what is wrong with the arguments, and ends the process.
+fn end(error: &clap::Error) -> ! {
+    if error.use_stderr() {
+        error.exit();
+    }
+    put(|_| error.print());
+    let ended = tasuki_terminal::end(Ok(ExitCode::SUCCESS));
+    std::process::exit(if ended == ExitCode::SUCCESS { error.exit_code() } else { 1 })
 }
 
 /// Commands.

@@ -64,8 +64,9 @@ pub fn run(arguments: &DiscoverArgs) -> Result<ExitCode, Failure> {
     };
     let change = known.as_ref().zip(arguments.output.as_deref());
     let change = change.map(|((old, _), file)| patch(&file.display().to_string(), old, &text));
-    // A file is written only if it can be used. What was found is shown in any case.
-    let checked = Cluster::parse(&text, None);
+    // Files are written before anything is shown, which may have no reader; what was found is shown also
+    // where no file follows from it.
+    let written = write(arguments, &found, &text, change.as_deref());
     let advice = advice(&found.cluster).ok().flatten();
     if arguments.json {
         let (cluster, findings) = (&found.cluster, found.findings.as_slice());
@@ -77,33 +78,40 @@ pub fn run(arguments: &DiscoverArgs) -> Result<ExitCode, Failure> {
             println!("\n{}", paragraph(advice, 0));
         }
     }
-    checked.map_err(|error| Failure::new(format!("no cluster file follows from this: {error}")))?;
+    let (said, code) = written?;
+    if !arguments.json && !said.is_empty() {
+        println!("\n{said}");
+    }
+    Ok(ExitCode::from(code))
+}
+
+/// Writes the picture, and the cluster file if it can be used. Returns what is to be said of it, and the exit
+/// code.
+fn write(
+    arguments: &DiscoverArgs,
+    found: &Description,
+    text: &str,
+    change: Option<&str>,
+) -> Result<(String, u8), Failure> {
+    Cluster::parse(text, None)
+        .map_err(|error| Failure::new(format!("no cluster file follows from this: {error}")))?;
     if found.cluster.cables.is_empty() {
         return Err(Failure::new("no cable between hosts was found, so no cluster file was written"));
     }
     if let Some(file) = &arguments.picture {
         write_file(file, &draw_cluster(&Network::from_cluster(&found.cluster)?, &found.cluster, &[])?)?;
     }
-    let Some(path) = &arguments.output else { return Ok(ExitCode::SUCCESS) };
-    let say = |text: String| {
-        if !arguments.json {
-            println!("\n{text}");
-        }
-    };
+    let Some(path) = &arguments.output else { return Ok((String::new(), 0)) };
     match change {
-        Some(change) if change.is_empty() => {
-            say(format!("{} describes what was found", path.display()));
-            return Ok(ExitCode::SUCCESS);
-        }
+        Some("") => return Ok((format!("{} describes what was found", path.display()), 0)),
         Some(change) if !arguments.write => {
-            say(format!("{change}\n--write changes the file so; --force writes it anew"));
-            return Ok(ExitCode::from(DIFFERENT));
+            let said = format!("{change}\n--write changes the file so; --force writes it anew");
+            return Ok((said, DIFFERENT));
         }
-        _ => write_file(path, &text)?,
+        _ => write_file(path, text)?,
     }
     let lab = arguments.lab.as_ref().map_or(String::new(), |lab| format!(" --lab {lab}"));
-    say(format!("Written to {0}; what it would set up: tasuki diff{lab} {0}", path.display()));
-    Ok(ExitCode::SUCCESS)
+    Ok((format!("Written to {0}; what it would set up: tasuki diff{lab} {0}", path.display()), 0))
 }
 
 /// The cluster file that is there, with its text, unless it is to be written anew. Commands ask before they
@@ -176,7 +184,7 @@ fn fleet_of(arguments: &DiscoverArgs) -> Result<Fleet, Failure> {
         return Ok(Fleet::Local);
     }
     let (ssh, tasuki) = arguments.remote.commands()?;
-    let cluster = ssh_hosts(&arguments.name, &arguments.hosts)?;
+    let cluster = ssh_hosts(&arguments.name, &arguments.hosts).map_err(Failure::usage)?;
     Ok(Fleet::Ssh(Box::new(SshHosts::through(cluster, ssh, tasuki))))
 }
 

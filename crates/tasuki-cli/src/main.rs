@@ -59,13 +59,7 @@ fn main() -> ExitCode {
     } else {
         command(Tasuki::of_process())
     };
-    match result {
-        Ok(code) => code,
-        Err(Failure { message, code }) => {
-            eprintln!("tasuki: {message}");
-            ExitCode::from(code)
-        }
-    }
+    tasuki_terminal::end(result)
 }
 
 fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {

@@ -20,6 +20,11 @@ impl Failure {
         Self { message: message.to_string(), code: 1 }
     }
 
+    /// A failure because of wrong arguments.
+    pub fn usage(message: impl Display) -> Self {
+        Self::new(message).with_code(2)
+    }
+
     /// This failure with another exit code.
     pub fn with_code(mut self, code: u8) -> Self {
         self.code = code;

@@ -11,7 +11,7 @@ mod units;
 
 pub use crate::{
     failure::{Failure, NOT_STARTED},
-    output::{in_a_line, visible, visible_json},
+    output::{end, in_a_line, put, put_error, put_text, visible, visible_json, written},
     table::{Rows, lines, table},
     terminal::{
         TEXT_COLUMNS, Verdict, counted, paragraph, percent_bar, print_json, print_json_line, print_verdict,

@@ -5,8 +5,21 @@
 //! cursor over what was printed before, or have it type text. So `print`, `println` and `eprintln` in the
 //! crates of the command are this module's macros and not the standard library's (`#[macro_use] extern crate
 //! tasuki_terminal`): whatever is printed passes [`visible`], and no place can forget it.
+//!
+//! Unlike those of the standard library they never panic where a reader has gone or a disk is full, which
+//! would end a command before it has put hosts back: the failure is kept, and [`written`] says it.
 
-use std::{borrow::Cow, fmt::Write};
+use crate::failure::Failure;
+use std::{
+    borrow::Cow,
+    fmt::Write,
+    io::{self, Write as _},
+    process::ExitCode,
+    sync::OnceLock,
+};
+
+/// Why what was printed did not arrive; unset while all of it has.
+static LOST: OnceLock<String> = OnceLock::new();
 
 /// Whether a terminal obeys a character, or reorders the text around it: controls (C0, DEL, C1), marks of
 /// direction (Unicode Standard Annex 9, section 2) and separators of lines.
@@ -58,30 +71,78 @@ pub fn visible_json(json: &str) -> String {
     out
 }
 
-/// As the macro of the standard library, of a text that has passed [`visible`].
+/// Writes to standard output, unless that has failed before.
+pub fn put(write: impl FnOnce(&mut io::Stdout) -> io::Result<()>) {
+    if LOST.get().is_some() {
+        return;
+    }
+    if let Err(error) = write(&mut io::stdout()) {
+        let why = error.to_string();
+        // Its number says nothing to people.
+        let _ = LOST.set(why.split_once(" (os error").map_or(why.as_str(), |(words, _)| words).to_owned());
+    }
+}
+
+/// What `print` and `println` are made of.
+#[doc(hidden)]
+pub fn put_text(text: &str) {
+    put(|out| out.write_all(visible(text).as_bytes()));
+}
+
+/// What `eprintln` is made of. There is nobody to be told that this does not arrive.
+#[doc(hidden)]
+pub fn put_error(text: &str) {
+    let _ = io::stderr().write_all(visible(text).as_bytes());
+}
+
+/// Whether all that was printed has arrived, as far as this process can know. A command that prints until it
+/// is ended has to ask.
+///
+/// # Errors
+/// Why not.
+pub fn written() -> Result<(), Failure> {
+    put(io::Stdout::flush);
+    match LOST.get() {
+        None => Ok(()),
+        Some(why) => Err(Failure::new(format!("cannot write to standard output: {why}"))),
+    }
+}
+
+/// Says how a command has failed, and gives the exit code of its process. What could not be printed makes a
+/// failure of a success.
+pub fn end(result: Result<ExitCode, Failure>) -> ExitCode {
+    let result = match (result, written()) {
+        (Ok(code), Err(lost)) if code == ExitCode::SUCCESS => Err(lost),
+        (Ok(code), Err(lost)) => {
+            eprintln!("tasuki: {}", lost.message);
+            Ok(code)
+        }
+        (result, _) => result,
+    };
+    result.unwrap_or_else(|Failure { message, code }| {
+        eprintln!("tasuki: {message}");
+        ExitCode::from(code)
+    })
+}
+
+/// As the macro of the standard library, of a text that passes [`visible`]; it never panics.
 #[macro_export]
 macro_rules! print {
-    ($($words:tt)*) => {
-        ::std::print!("{}", $crate::visible(&::std::format!($($words)*)))
-    };
+    ($($words:tt)*) => { $crate::put_text(&::std::format!($($words)*)) };
 }
 
-/// As the macro of the standard library, of a text that has passed [`visible`].
+/// As the macro of the standard library, of a text that passes [`visible`]; it never panics.
 #[macro_export]
 macro_rules! println {
-    () => { ::std::println!() };
-    ($($words:tt)*) => {
-        ::std::println!("{}", $crate::visible(&::std::format!($($words)*)))
-    };
+    () => { $crate::put_text("\n") };
+    ($($words:tt)*) => { $crate::put_text(&(::std::format!($($words)*) + "\n")) };
 }
 
-/// As the macro of the standard library, of a text that has passed [`visible`].
+/// As the macro of the standard library, of a text that passes [`visible`]; it never panics.
 #[macro_export]
 macro_rules! eprintln {
-    () => { ::std::eprintln!() };
-    ($($words:tt)*) => {
-        ::std::eprintln!("{}", $crate::visible(&::std::format!($($words)*)))
-    };
+    () => { $crate::put_error("\n") };
+    ($($words:tt)*) => { $crate::put_error(&(::std::format!($($words)*) + "\n")) };
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Progress bars, paragraphs and JSON on a terminal.
 
 use crate::{
-    output::{visible, visible_json},
+    output::{put, visible, visible_json, written},
     table::lines,
 };
 use clap::builder::styling::AnsiColor;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use std::{fmt, time::Duration};
+use std::{fmt, io::Write as _, time::Duration};
 
 /// Texts are no wider than so many columns, however wide the terminal is.
 pub const TEXT_COLUMNS: usize = 110;
@@ -79,17 +79,18 @@ pub fn print_verdict(verdict: Verdict, before: &str, word: &str, after: &str) {
         Verdict::Bad => AnsiColor::Red,
     };
     let style = colour.on_default().bold();
-    anstream::println!("{}{style}{}{style:#}{}", visible(before), visible(word), visible(after));
+    let (before, word, after) = (visible(before), visible(word), visible(after));
+    put(|_| writeln!(anstream::stdout(), "{before}{style}{word}{style:#}{after}"));
 }
 
 /// Prints a value as JSON on one line of standard output.
 pub fn print_json_line<T: serde::Serialize>(value: &T) -> Result<(), crate::failure::Failure> {
     println!("{}", visible_json(&serde_json::to_string(value)?));
-    Ok(())
+    written()
 }
 
 /// Prints a value as JSON on standard output.
 pub fn print_json<T: serde::Serialize>(value: &T) -> Result<(), crate::failure::Failure> {
     println!("{}", visible_json(&serde_json::to_string_pretty(value)?));
-    Ok(())
+    written()
 }

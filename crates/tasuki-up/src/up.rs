@@ -29,6 +29,8 @@ pub trait Voice: Sync {
     fn checked(&self, report: &tasuki_check::Report);
     /// Hosts were set up before, and are left so although something failed.
     fn left(&self);
+    /// Why the person no longer learns what is said; `None`: he does, as far as is known.
+    fn unheard(&self) -> Option<String>;
     /// Hosts are as before again, or a report says why not.
     fn restored(&self, reports: &[Report]);
 }
@@ -91,10 +93,10 @@ impl<'a> Up<'a> {
         if !is_nothing && !self.voice.may_go_on() {
             return if self.is_interrupted() { Ending::Interrupted } else { Ending::Declined };
         }
+        // However this ends, be it by a panic.
+        let mut undone = TakenBack { up: self, is_due: true };
         let ending = self.set_up();
-        if ending != Ending::Ready {
-            self.take_back();
-        }
+        undone.is_due = ending != Ending::Ready;
         ending
     }
 
@@ -112,17 +114,25 @@ impl<'a> Up<'a> {
         self.interrupted.load(Ordering::Relaxed)
     }
 
+    /// How it ends because the person has interrupted, or no longer learns what is done.
+    pub fn given_up(&self) -> Option<Ending> {
+        match self.is_interrupted() {
+            true => Some(Ending::Interrupted),
+            false => self.voice.unheard().map(Ending::Failed),
+        }
+    }
+
     fn set_up(&self) -> Ending {
-        if self.is_interrupted() {
-            return Ending::Interrupted;
+        if let Some(ending) = self.given_up() {
+            return ending;
         }
         let changed = self.apply(Mode::Change);
         self.voice.changed(&changed);
         if let Some(why) = problems(&changed) {
             return Ending::Failed(why);
         }
-        if self.is_interrupted() {
-            return Ending::Interrupted;
+        if let Some(ending) = self.given_up() {
+            return ending;
         }
         let checked = self.check();
         match checked {
@@ -131,7 +141,7 @@ impl<'a> Up<'a> {
             Ok(report) => {
                 self.voice.checked(&report);
                 match report.exit_code() < FAULT {
-                    true => Ending::Ready,
+                    true => self.given_up().unwrap_or(Ending::Ready),
                     false => Ending::Failed("the check has found faults".into()),
                 }
             }
@@ -168,6 +178,20 @@ impl<'a> Up<'a> {
         self.voice.checking(0.95, "firewalls");
         add_firewalls(self.fleet, &mut report)?;
         Ok(report)
+    }
+}
+
+/// Takes back what was done when it is dropped, if that is due then.
+struct TakenBack<'a> {
+    up: &'a Up<'a>,
+    is_due: bool,
+}
+
+impl Drop for TakenBack<'_> {
+    fn drop(&mut self) {
+        if self.is_due {
+            self.up.take_back();
+        }
     }
 }
 

@@ -5,10 +5,9 @@ use super::{
     access::{LabMpis, Labs},
     bar::{Bar, interruption},
     exit::code,
-    results::give,
 };
 use std::{process::ExitCode, time::Duration};
-use tasuki_args::BenchCross;
+use tasuki_args::{BenchCross, give};
 use tasuki_bench::lab::{
     Session,
     cross::{CrossKernels, CrossOptions, measure_pair},

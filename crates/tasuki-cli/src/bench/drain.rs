@@ -1,8 +1,8 @@
 //! `tasuki bench drain`: how fast a host takes bursts, how much its buffer holds, and how much it loses.
 
-use super::{access::Networks, bar::Bar, results::give};
+use super::{access::Networks, bar::Bar};
 use std::{process::ExitCode, sync::atomic::AtomicBool};
-use tasuki_args::{BenchDrain, Packets};
+use tasuki_args::{BenchDrain, Packets, give};
 use tasuki_bench::{
     lab::{
         Session,

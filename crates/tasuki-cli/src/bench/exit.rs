@@ -22,7 +22,7 @@ pub fn check_seconds(seconds: f64) -> Result<(), Failure> {
     match seconds > 0.0 && seconds <= 3600.0 {
         true => Ok(()),
         false => {
-            Err(Failure::new(format!("--seconds {seconds}: a time above 0 and at most 3600 s is needed")))
+            Err(Failure::usage(format!("--seconds {seconds}: a time above 0 and at most 3600 s is needed")))
         }
     }
 }

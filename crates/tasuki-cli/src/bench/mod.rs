@@ -12,14 +12,12 @@ mod nas;
 mod network;
 mod rates;
 mod raw;
-mod results;
 mod startup;
 mod stripe;
 mod tune;
 
 pub use self::access::{LabMpis, Labs, Networks};
 pub use self::bar::{Bar, interruption};
-pub use self::results::write_all;
 
 use std::{
     process::ExitCode,

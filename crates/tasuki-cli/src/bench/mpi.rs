@@ -5,10 +5,9 @@ use super::{
     access::{LabMpis, Networks, readiness},
     bar::{Bar, interruption},
     exit::{check_seconds, code},
-    results::give,
 };
 use std::process::ExitCode;
-use tasuki_args::BenchMpi;
+use tasuki_args::{BenchMpi, give};
 use tasuki_bench::lab::{
     Progress, Session,
     mpi::{

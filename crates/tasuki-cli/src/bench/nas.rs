@@ -4,10 +4,9 @@ use super::{
     access::{LabMpis, Networks, readiness},
     bar::{Bar, interruption},
     exit::code,
-    results::give,
 };
 use std::{process::ExitCode, time::Duration};
-use tasuki_args::BenchNas;
+use tasuki_args::{BenchNas, give};
 use tasuki_bench::{
     lab::{
         Progress, Session,

@@ -5,10 +5,9 @@ use super::{
     bar::{Bar, interruption},
     exit::code,
     network::LabNetwork,
-    results::give,
 };
 use std::{process::ExitCode, time::Duration};
-use tasuki_args::BenchStartup;
+use tasuki_args::{BenchStartup, give};
 use tasuki_bench::lab::{
     Progress, Session, Testbed,
     mpi::{BuiltStack, Program, build_stacks, over_tcp, over_transports},
@@ -44,17 +43,17 @@ pub fn run(arguments: &BenchStartup) -> Result<ExitCode, Failure> {
 /// Refuses options at once that would fail later.
 fn check(arguments: &BenchStartup) -> Result<(), Failure> {
     if arguments.source.cluster.is_some() {
-        return Err(Failure::new(
+        return Err(Failure::usage(
             "bench startup measures in labs only: its phases end on several hosts and are told apart by one \
              clock, which machines do not share; on machines `time tasuki run --cluster FILE -n RANKS \
              PROGRAM` says how long a start takes in all",
         ));
     }
     if let Some(ranks) = arguments.ranks.iter().find(|ranks| !(2..=RANKS_MAX).contains(*ranks)) {
-        return Err(Failure::new(format!("{ranks} ranks: give numbers from 2 to {RANKS_MAX}")));
+        return Err(Failure::usage(format!("{ranks} ranks: give numbers from 2 to {RANKS_MAX}")));
     }
     if arguments.repetitions == 0 {
-        return Err(Failure::new("--repetitions 0: nothing would be measured"));
+        return Err(Failure::usage("--repetitions 0: nothing would be measured"));
     }
     Ok(())
 }

@@ -4,10 +4,9 @@ use super::{
     access::Labs,
     bar::{Bar, interruption},
     exit::{code, failure},
-    results::give,
 };
 use std::process::ExitCode;
-use tasuki_args::BenchStripe;
+use tasuki_args::{BenchStripe, give};
 use tasuki_bench::lab::{Session, stripe};
 use tasuki_terminal::Failure;
 

@@ -4,10 +4,9 @@ use super::{
     access::Labs,
     bar::{Bar, interruption},
     exit::code,
-    results::give,
 };
 use std::process::ExitCode;
-use tasuki_args::BenchTune;
+use tasuki_args::{BenchTune, give};
 use tasuki_bench::lab::{Session, tune};
 use tasuki_terminal::Failure;
 

@@ -33,18 +33,19 @@ fn one(paper: Paper, arguments: &PaperArgs) -> Result<(), Failure> {
     };
     let found = if arguments.rules { Findings::default() } else { find(paper, &data, arguments)? };
     let cells = paper.cells(&data, &found);
+    // Before it is printed, because that may have no reader.
+    if let Some(file) = &arguments.html {
+        let commands = commands(paper, arguments.quick);
+        let page = tasuki_paper::page(paper, &cells, &found.notes, &commands);
+        fs::write(file, page)
+            .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))?;
+    }
     if arguments.json {
         print_json(&cells)?;
     } else if arguments.rules {
         show::rules(&cells);
     } else {
         show::cells(&cells, &found.notes);
-    }
-    if let Some(file) = &arguments.html {
-        let commands = commands(paper, arguments.quick);
-        let page = tasuki_paper::page(paper, &cells, &found.notes, &commands);
-        fs::write(file, page)
-            .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use std::{
 use tasuki_args::StatsArgs;
 use tasuki_fleet::Fleet;
 use tasuki_stats::{HostPages, Look};
-use tasuki_terminal::{Failure, print_json, print_json_line, width};
+use tasuki_terminal::{Failure, print_json, print_json_line, width, written};
 
 /// The internal command that every host runs: prints its statistics pages as JSON.
 pub fn pages() -> Result<ExitCode, Failure> {
@@ -38,7 +38,9 @@ pub fn run(arguments: &StatsArgs) -> Result<ExitCode, Failure> {
     } else if arguments.json {
         print_json(&look.processes)?;
     } else if look.processes.is_empty() {
-        eprintln!("tasuki: no process on {} uses Tasuki; `tasuki run` starts one", fleet.title());
+        if look.problems.is_empty() {
+            eprintln!("tasuki: no process on {} uses Tasuki; `tasuki run` starts one", fleet.title());
+        }
     } else {
         print!("{}", render::totals(&look.processes));
     }
@@ -49,7 +51,7 @@ fn show_striping(look: &Look, json: bool, title: &str) -> Result<(), Failure> {
     if json {
         return print_json(&look.striping);
     }
-    if look.striping.is_empty() {
+    if look.striping.is_empty() && look.problems.is_empty() {
         eprintln!(
             "tasuki: no host of {title} stripes; [striping] in the cluster file and `tasuki apply` begin it"
         );
@@ -84,7 +86,7 @@ fn watch(arguments: &StatsArgs, fleet: &Fleet) -> Result<ExitCode, Failure> {
             print!("{tables}");
             now.problems.iter().for_each(|problem| println!("{problem}"));
         }
-        out.flush()?;
+        written()?;
         before = now;
         thread::sleep(Duration::from_secs_f64(arguments.interval));
     }

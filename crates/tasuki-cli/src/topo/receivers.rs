@@ -1,9 +1,8 @@
 //! `tasuki topo receivers`: simulates figures 5 to 7 of the ATM paper, and many senders at once.
 
-use crate::bench::write_all;
 use serde::Serialize;
 use std::process::ExitCode;
-use tasuki_args::ReceiversArgs;
+use tasuki_args::{ReceiversArgs, write_all};
 use tasuki_bench::plot::{Panel, lines};
 use tasuki_paper::{Data, atm};
 use tasuki_rate::Sent;
@@ -53,7 +52,7 @@ pub fn run(arguments: &ReceiversArgs) -> Result<ExitCode, Failure> {
         return crowds(arguments.json);
     }
     if let Some(bytes) = arguments.sizes.iter().find(|bytes| !(1..=100_000_000).contains(*bytes)) {
-        return Err(Failure::new(format!("--sizes {bytes}: messages have 1 to 100000000 bytes")));
+        return Err(Failure::usage(format!("--sizes {bytes}: messages have 1 to 100000000 bytes")));
     }
     let cases = Receivers::all();
     if let Some(folder) = &arguments.plots {

@@ -25,7 +25,7 @@ use tasuki_fleet::{Fleet, LabHosts, SshHosts};
 use tasuki_host::{Mode, Report};
 use tasuki_install::{HostReport, Outcome, Place};
 use tasuki_process::{ignore_broken_pipes, quote};
-use tasuki_terminal::{Failure, print_json};
+use tasuki_terminal::{Failure, print_json, written};
 use tasuki_up::{Ending, Shown, Up, restore};
 use voice::Terminal;
 
@@ -54,6 +54,7 @@ struct Printed<'a> {
 
 /// Runs `tasuki up`.
 pub fn up(arguments: &UpArgs) -> Result<ExitCode, Failure> {
+    let cluster = ssh_hosts(&arguments.name, &arguments.hosts).map_err(Failure::usage)?;
     let begun = Instant::now();
     let interrupted = interruption()?;
     for end in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
@@ -72,7 +73,8 @@ pub fn up(arguments: &UpArgs) -> Result<ExitCode, Failure> {
         return Err(ended(Failure::new("")));
     }
     step(arguments, 2, "discover");
-    let (fleet, found) = find(arguments, &remote).map_err(ended)?;
+    let fleet = fleet_of(arguments, cluster, &remote).map_err(ended)?;
+    let (fleet, found) = find(arguments, fleet).map_err(ended)?;
 
     step(arguments, 3, "diff, apply, check");
     let down = down_command(arguments, &remote);
@@ -85,14 +87,14 @@ pub fn up(arguments: &UpArgs) -> Result<ExitCode, Failure> {
     if ending == Ending::Ready && !arguments.no_demo {
         step(arguments, 4, "bench");
         shown = Some(demo::show(&fleet, provider(&installed), &interrupted, arguments.json));
-        if up.is_interrupted() {
+        if let Some(given_up) = up.given_up() {
             up.take_back();
-            ending = Ending::Interrupted;
+            ending = given_up;
         }
     }
     let why = why(&ending);
     let time = begun.elapsed();
-    if arguments.json {
+    let told = if arguments.json {
         let told = terminal.told.lock().unwrap_or_else(PoisonError::into_inner);
         print_json(&Printed {
             ready: why.is_none(),
@@ -106,11 +108,17 @@ pub fn up(arguments: &UpArgs) -> Result<ExitCode, Failure> {
             restored: &told.restored,
             demonstration: shown.as_ref(),
             seconds: time.as_secs_f64(),
-        })?;
-    } else if why.is_none() {
-        ready(arguments, &down, time);
+        })
+    } else {
+        if why.is_none() {
+            ready(arguments, &down, time);
+        }
+        written()
+    };
+    match why {
+        Some(why) => Err(why),
+        None => told.map(|()| ExitCode::SUCCESS).inspect_err(|_| up.take_back()),
     }
-    why.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
 /// Says which step begins.
@@ -132,9 +140,8 @@ fn why(ending: &Ending) -> Option<Failure> {
 
 /// Finds out how hosts are cabled, shows it, and writes the cluster file. Returns the hosts, as that file has
 /// them.
-fn find(arguments: &UpArgs, remote: &str) -> Result<(Fleet, Description), Failure> {
+fn find(arguments: &UpArgs, fleet: Fleet) -> Result<(Fleet, Description), Failure> {
     let UpArgs { name, time, include, .. } = arguments;
-    let fleet = fleet_of(arguments, remote)?;
     let found = discover(&fleet, &Search { name, time: *time, wait: WAIT, include, measure: false })?;
     if !arguments.json {
         show(&found);
@@ -203,14 +210,13 @@ fn provider(installed: &[HostReport]) -> Option<PathBuf> {
         .filter(|folder| folder.join("libtasuki-fi.so").is_file())
 }
 
-fn fleet_of(arguments: &UpArgs, remote: &str) -> Result<Fleet, Failure> {
+fn fleet_of(arguments: &UpArgs, cluster: Cluster, remote: &str) -> Result<Fleet, Failure> {
     if let Some(lab) = &arguments.lab {
         return Ok(Fleet::Lab(Box::new(LabHosts::running(Some(lab))?)));
     }
     let SshArgs { sudo, .. } = arguments.ssh;
     let sudo: &[&str] = if sudo { &["sudo", "-n"] } else { &[] };
     let tasuki = sudo.iter().chain(&[remote]).map(|word| (*word).to_owned()).collect();
-    let cluster = ssh_hosts(&arguments.name, &arguments.hosts)?;
     Ok(Fleet::Ssh(Box::new(SshHosts::through(cluster, arguments.ssh.command()?, tasuki))))
 }
 

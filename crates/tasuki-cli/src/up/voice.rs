@@ -16,7 +16,7 @@ use std::{
 };
 use tasuki_apply::Step;
 use tasuki_host::{Mode, Report};
-use tasuki_terminal::percent_bar;
+use tasuki_terminal::{percent_bar, written};
 use tasuki_up::Voice;
 
 /// Steps of the bar of the check.
@@ -126,6 +126,10 @@ impl Voice for Terminal<'_> {
              that",
             self.down
         );
+    }
+
+    fn unheard(&self) -> Option<String> {
+        written().err().map(|failure| failure.message)
     }
 
     fn restored(&self, reports: &[Report]) {

@@ -194,7 +194,7 @@ fn the_first_error_names_the_host_and_nothing_is_set_up() {
     hosts.lab.fault("cut", &["n4"]);
     failed(&up(&TARGETS[1..]), 1, &["n4 is not in the file: no cable joins it", "nothing was set up"]);
     // A host named twice.
-    failed(&up(&[TARGETS[1], "root@198.18.0.2"]), 1, &["host1", "host2"]);
+    failed(&up(&[TARGETS[1], "198.18.0.2"]), 2, &["198.18.0.2", "it is named twice"]);
     assert!(!hosts.is_set("n2") && !hosts.is_set("n3"));
 }
 
@@ -206,6 +206,16 @@ fn a_bare_lab_is_set_up_without_ssh() {
     let lab = TestLab::up("uplab", &["--shape", "planes:3x2", "--bare"]);
     let before = state::whole_of_all(&lab);
     let folder = tempfile::tempdir().expect("a folder");
+    // Nobody reads what is done: a full disk (full(4)), in the place of a reader that has gone.
+    let full = fs::File::options().write(true).open("/dev/full").expect("opens");
+    let mut unheard = tasuki();
+    unheard.args(["up", "--lab", &lab.name, "--yes", "--no-demo"]).current_dir(folder.path()).stdout(full);
+    failed(
+        &unheard.output().expect("runs"),
+        1,
+        &["cannot write to standard output: No space left on device"],
+    );
+    state::same_of_all("unheard", &before, &lab);
     let mut up = tasuki();
     up.args(["up", "--lab", &lab.name, "--yes", "--no-demo", "--json"]).current_dir(folder.path());
     let printed: serde_json::Value = serde_json::from_str(&ok(&mut up)).expect("JSON");

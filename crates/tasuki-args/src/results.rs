@@ -1,15 +1,16 @@
 //! Prints results and writes them into a folder.
 
+use super::{Overwrite, Results};
 use std::{
     fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
 };
-use tasuki_args::{Overwrite, Results};
 use tasuki_terminal::{Failure, visible_json};
 
 /// Prints what was measured, as a table or as JSON, and writes both, with plots, into the folder that was
-/// asked for. It is printed first, so that it is seen also if it cannot be written.
+/// asked for. It is written first, because what it is printed to may have no reader; and it is printed also
+/// if it cannot be written.
 pub fn give(
     asked: &Results,
     stem: &str,
@@ -17,17 +18,18 @@ pub fn give(
     json: &str,
     plots: impl FnOnce() -> Result<Vec<(String, String)>, Failure>,
 ) -> Result<(), Failure> {
+    let write = |folder| {
+        let mut files =
+            vec![(format!("{stem}.txt"), table.to_owned()), (format!("{stem}.json"), json.to_owned())];
+        files.extend(plots()?);
+        write_all(folder, &files, &asked.overwrite)
+    };
+    let written = asked.output.as_deref().map_or(Ok(()), write);
     match asked.json {
         true => println!("{}", visible_json(json.trim_end())),
         false => print!("{table}"),
     }
-    if let Some(folder) = &asked.output {
-        let mut files =
-            vec![(format!("{stem}.txt"), table.to_owned()), (format!("{stem}.json"), json.to_owned())];
-        files.extend(plots()?);
-        write_all(folder, &files, &asked.overwrite)?;
-    }
-    Ok(())
+    written
 }
 
 /// Writes files, given by names and texts, into a folder, which is made if it does not exist. A file that has
