@@ -166,6 +166,7 @@ pub struct BenchNas {
 
 /// Options of `tasuki bench startup`.
 #[derive(Debug, Args)]
+#[command(mut_arg("cluster", |argument| argument.hide(true)))]
 pub struct BenchStartup {
     /// Hosts to measure on, or a lab for the time of the measurement.
     #[command(flatten)]

@@ -1,6 +1,6 @@
 //! `tasuki broker`.
 
-use clap::Args;
+use clap::{Args, builder::RangedI64ValueParser};
 use std::path::PathBuf;
 use tasuki_link::broker::SOCKET;
 
@@ -38,16 +38,16 @@ pub struct BrokerArgs {
     #[arg(long, value_name = "FILE", env = "TASUKI_RAILS", default_value = tasuki_cluster::RailTable::PATH)]
     pub rails: PathBuf,
     /// Memory for the receive rings of all lanes, MiB. It is locked in the kernel
-    #[arg(long, value_name = "MIB", default_value_t = 256)]
+    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = at_least_one())]
     pub memory: u32,
     /// Memory for one user's rings, MiB
-    #[arg(long, value_name = "MIB", default_value_t = 128)]
+    #[arg(long, value_name = "MIB", default_value_t = 128, value_parser = at_least_one())]
     pub user_memory: u32,
     /// Lanes in all
-    #[arg(long, value_name = "NUMBER", default_value_t = 4096)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 4096, value_parser = at_least_one())]
     pub lanes: u32,
     /// Lanes of one user
-    #[arg(long, value_name = "NUMBER", default_value_t = 1024)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1024, value_parser = at_least_one())]
     pub user_lanes: u32,
     /// Frames take the way through the NIC's queueing discipline, where the guard's rules see them whole
     #[arg(long)]
@@ -56,4 +56,9 @@ pub struct BrokerArgs {
     /// frames, and end
     #[arg(long, value_name = "USER")]
     pub print_guard: Option<String>,
+}
+
+/// With 0 of anything the broker could give no lane at all.
+fn at_least_one() -> RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..)
 }

@@ -44,10 +44,10 @@ pub struct CheckArgs {
     #[arg(long)]
     pub seed: Option<u64>,
     /// Memory that every host writes and reads in stage 3, megabytes
-    #[arg(long, default_value_t = 64)]
+    #[arg(long, default_value_t = 64, value_parser = memory_mb)]
     pub memory_mb: usize,
     /// Errors per hour of a NIC's counters that are tolerated
-    #[arg(long, default_value_t = 0.0)]
+    #[arg(long, default_value_t = 0.0, value_parser = errors_per_hour, allow_negative_numbers = true)]
     pub errors_per_hour: f64,
     /// Folder with NAS kernels for stage 4, the same on every host: what bench/nas/build.sh makes
     #[arg(long, value_name = "FOLDER")]
@@ -64,4 +64,30 @@ pub struct CheckArgs {
     /// How other hosts are reached
     #[command(flatten)]
     pub remote: RemoteArgs,
+}
+
+/// Memory of 1 MB to 16 TB.
+fn memory_mb(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=16_000_000).contains(number));
+    number.ok_or_else(|| "write megabytes, from 1 to 16000000".into())
+}
+
+/// A number of errors that can be compared with.
+fn errors_per_hour(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| "write a number of errors, 0 or more".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A comparison with NaN never holds, by IEEE 754, so that no count of errors would be too many.
+    #[test]
+    fn limits_with_which_a_check_finds_nothing_are_refused() {
+        assert_eq!((errors_per_hour("0"), errors_per_hour("2.5")), (Ok(0.0), Ok(2.5)));
+        assert!(["nan", "inf", "-3", ""].iter().all(|bad| errors_per_hour(bad).is_err()));
+        assert_eq!((memory_mb("1"), memory_mb("64")), (Ok(1), Ok(64)));
+        assert!(["0", "-1", "18446744073709551615", ""].iter().all(|bad| memory_mb(bad).is_err()));
+    }
 }

@@ -22,6 +22,7 @@ ends. A job over Tasuki bears that: ranks that are silent are not taken for dead
 for the first time meanwhile (TASUKI_GREETING; `tasuki run --debug` sees to it).")]
 pub struct DebugArgs {
     /// Only this job of the resident runtime, by its number; none: all processes that use Tasuki
+    #[arg(value_parser = super::terms::job)]
     pub job: Option<String>,
     /// Processes in all hosts of this lab; none: the only one that is up, or this machine
     #[arg(long, conflicts_with = "cluster")]
@@ -42,7 +43,7 @@ pub struct DebugArgs {
     #[arg(long, conflicts_with = "waiting")]
     pub stopped: bool,
     /// Open a window of tmux for each rank, with gdb in it
-    #[arg(long, conflicts_with_all = ["command", "json"])]
+    #[arg(long, conflicts_with_all = ["command", "json", "limit"])]
     pub tmux: bool,
     /// What is done without a prompt.
     #[command(flatten)]
@@ -56,7 +57,13 @@ pub struct DebugCommands {
     #[arg(long, value_name = "COMMAND")]
     pub command: Vec<String>,
     /// With --command: stop ranks that a command lets run for longer than this: 90s, 10m
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = super::time::duration)]
+    #[arg(
+        long,
+        value_name = "DURATION",
+        default_value = "30s",
+        requires = "command",
+        value_parser = super::time::duration
+    )]
     pub limit: Duration,
     /// With --command: print JSON: what each rank has answered, and which have answered alike
     #[arg(long, requires = "command")]

@@ -20,6 +20,7 @@ It needs gdb on every host, as `tasuki stacks` does, whose --help says who may l
 messages move, 3 if no message moves in a job.")]
 pub struct HangArgs {
     /// Only this job of the resident runtime, by its number; none: all processes that use Tasuki
+    #[arg(value_parser = super::terms::job)]
     pub job: Option<String>,
     /// Processes in all hosts of this lab; none: the only one that is up, or this machine
     #[arg(long, conflicts_with = "cluster")]

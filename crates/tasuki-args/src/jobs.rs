@@ -109,7 +109,7 @@ pub struct DaemonArgs {
     #[arg(long)]
     pub status: bool,
     /// Print JSON
-    #[arg(long, requires = "status")]
+    #[arg(long, requires = "status", conflicts_with_all = ["start", "install"])]
     pub json: bool,
     /// Start it in the background, anew if it runs, with the keys that this host has: after a start of the
     /// machine

@@ -112,7 +112,7 @@ pub struct LabUp {
     #[arg(long, conflicts_with = "unshaped", value_parser = rate)]
     pub rate: Option<Rate>,
     /// MTU of generated NICs, in bytes
-    #[arg(long, requires = "shape")]
+    #[arg(long, requires = "shape", conflicts_with = "cluster")]
     pub mtu: Option<u32>,
     /// Leave segmentation and checksum offloads on (fast, but no cable carries 64 KiB frames)
     #[arg(long)]

@@ -43,6 +43,7 @@ mod stripe;
 mod terms;
 mod testbed;
 mod time;
+mod tips;
 mod top;
 mod topo;
 mod topo_tables;
@@ -135,7 +136,7 @@ impl Tasuki {
                 let command = help::fitted(Self::command(), columns);
                 command.try_get_matches().unwrap_or_else(|error| end(&error))
             }
-            _ => end(&error),
+            _ => end(&tips::with_tips(error, std::env::args_os().skip(1))),
         });
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }

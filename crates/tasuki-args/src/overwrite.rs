@@ -18,8 +18,12 @@ impl Overwrite {
     /// begin, so that a long computation is not in vain. Devices and pipes, as /dev/stdout, may always be
     /// written to.
     pub fn check<'a>(&self, files: impl IntoIterator<Item = &'a Path>) -> Result<(), Failure> {
-        match files.into_iter().find(|file| !self.force && file.is_file()) {
+        let is_bad = |file: &&Path| *file == Path::new("-") || (!self.force && file.is_file());
+        match files.into_iter().find(is_bad) {
             None => Ok(()),
+            Some(file) if file == Path::new("-") => {
+                Err(Failure::usage("- names no file to write; standard output is /dev/stdout"))
+            }
             Some(file) => {
                 let message = format!("{} is there already; --force writes over it", file.display());
                 Err(Failure::new(message))
@@ -66,6 +70,7 @@ mod tests {
         let refused = careful.check([new.as_path(), &old]).unwrap_err();
         assert!(refused.message.contains("old is there already; --force"), "{}", refused.message);
         assert!(careful.check([new.as_path(), Path::new("/dev/null")]).is_ok());
+        assert!(careful.check_file(Some(Path::new("-"))).unwrap_err().message.contains("/dev/stdout"));
         let refused = careful.check_in(folder.path(), ["new", "old"]).unwrap_err();
         assert!(refused.message.contains("old is there already; --force"), "{}", refused.message);
         assert!(careful.check_in(&folder.path().join("absent"), ["old"]).is_ok());

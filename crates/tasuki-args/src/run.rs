@@ -6,6 +6,12 @@ use clap::{ArgGroup, Args, ValueEnum};
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 use tasuki_launch::Placement;
 
+/// Options with which `--resident` cannot be given, and those that need them. Where one is there, clap does
+/// not ask for `--resident`.
+const NOT_RESIDENT: [&str; 8] = ["dry_run", "copy", "files", "trace", "report", "cores", "debug", "stop_at"];
+/// More ranks than this are a mistake in the number: how a job is started is worked out for each of them.
+const RANKS_MAX: i64 = 1 << 16;
+
 /// Which hosts are filled first.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum By {
@@ -44,10 +50,16 @@ pub struct RunArgs {
     #[arg(long, conflicts_with_all = ["dry_run", "copy", "trace"])]
     pub resident: bool,
     /// With --resident: begin every line with the rank that wrote it
-    #[arg(long, requires = "resident")]
+    #[arg(long, requires = "resident", conflicts_with_all = NOT_RESIDENT)]
     pub label: bool,
     /// With --resident: end the job when it has run so long: 90s, 10m, 24h
-    #[arg(long, requires = "resident", value_name = "DURATION", value_parser = super::time::duration)]
+    #[arg(
+        long,
+        value_name = "DURATION",
+        value_parser = super::time::duration,
+        requires = "resident",
+        conflicts_with_all = NOT_RESIDENT
+    )]
     pub timeout: Option<Duration>,
     /// Send the program, and libraries of it that hosts lack, to all hosts over the rails. Ranks run in a
     /// folder made for the job, which is removed when it ends
@@ -55,7 +67,13 @@ pub struct RunArgs {
     pub copy: bool,
     /// With --copy: files and folders that are sent too. They lie in the working folder of the ranks, by the
     /// names that they have here
-    #[arg(long, requires = "copy", value_name = "PATH", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "PATH",
+        value_delimiter = ',',
+        requires = "copy",
+        conflicts_with_all = ["dry_run", "resident"]
+    )]
     pub files: Vec<PathBuf>,
     /// Print the launcher's command line instead of running it
     #[arg(long)]
@@ -97,7 +115,12 @@ pub struct RunArgs {
     #[arg(long, conflicts_with_all = ["resident", "dry_run"])]
     pub debug: bool,
     /// With --debug: stop in this function instead, as `main`; may be repeated
-    #[arg(long, requires = "debug", value_name = "FUNCTION")]
+    #[arg(
+        long,
+        value_name = "FUNCTION",
+        requires = "debug",
+        conflicts_with_all = ["resident", "dry_run"]
+    )]
     pub stop_at: Vec<String>,
     /// The name by which ranks are found that stand before their program until they have a debugger
     #[arg(long, hide = true)]
@@ -116,8 +139,8 @@ pub struct RunArgs {
 /// A program, and how its ranks are to run.
 #[derive(Debug, Args)]
 pub struct ProgramArgs {
-    /// Number of ranks
-    #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Number of ranks, 65536 at most
+    #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=RANKS_MAX))]
     pub ranks: u32,
     /// Run in this lab; none: the only one that is up
     #[arg(long)]

@@ -5,7 +5,11 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use tasuki_plan::engine_named;
 use tasuki_sim::fabric::loads::{BarrierShape, Pattern};
+use tasuki_terminal::Failure;
 use tasuki_topo::{Engine, bounds};
+
+/// Share of the packets of a hot spot, unless said otherwise.
+const HOT_PERCENT: u8 = 10;
 
 /// Options of `tasuki topo simulate`.
 #[derive(Debug, Args)]
@@ -16,8 +20,9 @@ pub struct SimulateArgs {
     #[arg(long, short, value_enum, default_value_t)]
     pub pattern: Simulated,
     /// Percent of the packets that go to the first host with --pattern hot-spot
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u8).range(1..=100))]
-    pub hot: u8,
+    /// [default: 10]
+    #[arg(long, value_parser = clap::value_parser!(u8).range(1..=100))]
+    pub hot: Option<u8>,
     /// What each sending host offers, percent of its cable's rate
     #[arg(
         long,
@@ -42,7 +47,13 @@ pub struct SimulateArgs {
     )]
     pub trace: Option<PathBuf>,
     /// Random orders for --barrier
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(
+        long,
+        default_value_t = 20,
+        requires = "barrier",
+        conflicts_with_all = ["pattern", "load", "window", "trace", "speed"],
+        value_parser = clap::value_parser!(u32).range(1..=100_000)
+    )]
     pub lists: u32,
     /// Length of a packet, headers included
     #[arg(
@@ -71,7 +82,12 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "BYTES")]
     pub go: Option<u32>,
     /// Queue per port with --ethernet, bytes
-    #[arg(long, default_value_t = 128 << 10, requires = "ethernet")]
+    #[arg(
+        long,
+        default_value_t = 128 << 10,
+        requires = "ethernet",
+        conflicts_with_all = ["channels", "buffer", "go", "ignore_deadlock"]
+    )]
     pub queue: u32,
     /// From a packet's arrival at a switch until it can leave [default: 100, with --ethernet 2000]
     #[arg(long, value_name = "NS", value_parser = clap::value_parser!(u64).range(..=1_000_000))]
@@ -117,11 +133,19 @@ pub struct SimulateArgs {
 }
 
 impl SimulateArgs {
+    /// Refuses an option that would have no effect.
+    pub fn check(&self) -> Result<(), Failure> {
+        match self.hot.is_some() && !matches!(self.pattern, Simulated::HotSpot) {
+            true => Err(Failure::usage("--hot is for --pattern hot-spot")),
+            false => Ok(()),
+        }
+    }
+
     /// The traffic that the arguments ask for.
     pub fn pattern(&self) -> Pattern {
         match self.pattern {
             Simulated::Uniform => Pattern::Uniform,
-            Simulated::HotSpot => Pattern::HotSpot(self.hot),
+            Simulated::HotSpot => Pattern::HotSpot(self.hot.unwrap_or(HOT_PERCENT)),
             Simulated::AllToAll => Pattern::AllToAll,
             Simulated::Neighbour => Pattern::Neighbour,
             Simulated::BitReversal => Pattern::Switches(bounds::Pattern::BitReversal),

@@ -21,7 +21,7 @@ pub struct SlurmConf {
     /// The cluster: a file, or a shape.
     #[command(flatten)]
     pub source: Source,
-    /// The folder for the files; none: they are printed
+    /// The folder for the files, which is made if it is not there; none: they are printed
     #[arg(long, short, value_name = "FOLDER", conflicts_with = "json")]
     pub output: Option<PathBuf>,
     /// Print JSON

@@ -20,6 +20,7 @@ kernel.yama.ptrace_scope is 0. A process stands still while gdb looks at it, for
 others do not.")]
 pub struct StacksArgs {
     /// Only this job of the resident runtime, by its number; none: all processes that use Tasuki
+    #[arg(value_parser = super::terms::job)]
     pub job: Option<String>,
     /// Processes in all hosts of this lab; none: the only one that is up, or this machine
     #[arg(long, conflicts_with = "cluster")]

@@ -1,6 +1,9 @@
 //! `tasuki stats` and `tasuki doctor`.
 
-use clap::Args;
+use clap::{
+    Args,
+    builder::{OsStringValueParser, TypedValueParser},
+};
 use std::{ffi::OsString, path::PathBuf};
 
 /// Options of `tasuki stats`.
@@ -31,7 +34,7 @@ pub struct StatsArgs {
     #[arg(long)]
     pub watch: bool,
     /// With --watch: all columns, in several parts where the terminal is too narrow for them
-    #[arg(long, requires = "watch")]
+    #[arg(long, requires = "watch", conflicts_with = "striping")]
     pub all: bool,
     /// Seconds between two looks
     #[arg(long, default_value_t = 1.0, value_parser = seconds)]
@@ -49,6 +52,17 @@ fn seconds(text: &str) -> Result<f64, String> {
 pub(crate) fn seconds_up_to(most: f64, text: &str) -> Result<f64, String> {
     let seconds: f64 = text.parse().map_err(|_| format!("{text:?} is no number of seconds"))?;
     if (0.1..=most).contains(&seconds) { Ok(seconds) } else { Err(format!("from 0.1 to {most} seconds")) }
+}
+
+/// A program, which no cluster file is.
+fn program(name: OsString) -> Result<OsString, String> {
+    match name.as_encoded_bytes().ends_with(b".toml") {
+        true => Err(format!(
+            "this is no program; the hosts of a cluster file are named by --cluster {}",
+            name.display()
+        )),
+        false => Ok(name),
+    }
 }
 
 /// Options of `tasuki doctor`.
@@ -75,5 +89,6 @@ pub struct DoctorArgs {
     #[arg(long)]
     pub json: bool,
     /// A program, whose MPI is to be looked at
+    #[arg(value_parser = OsStringValueParser::new().try_map(program))]
     pub program: Option<OsString>,
 }

@@ -16,6 +16,9 @@ use tasuki_bench::{
 };
 use tasuki_cluster::Rate;
 
+/// Options that are not for programs: where one of them is there, clap does not ask for `--kernel`.
+const NO_KERNEL: [&str; 2] = ["bytes", "seconds"];
+
 /// Explains `tasuki bench stripe`.
 pub const STRIPE_HELP: &str = "\
 Two hosts with 1 to 8 NICs each, one TCP stream of messages of one length from the first to the second, \
@@ -189,23 +192,36 @@ pub struct BenchCross {
     pub kernel: Vec<Kernel>,
     /// Only these networks for the programs; (a) and the step before are compared with where they are
     /// measured
-    #[arg(long, value_delimiter = ',', requires = "kernel",
+    #[arg(long, value_delimiter = ',', requires = "kernel", conflicts_with_all = NO_KERNEL,
           value_parser = PossibleValuesParser::new(NETWORKS.map(|(short, _)| short)))]
     pub network: Vec<String>,
     /// Sizes of the programs: S, W, A or B; for Himeno XS, S, M or L
-    #[arg(long, value_delimiter = ',', default_values = ["W"], requires = "kernel")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_values = ["W"],
+        requires = "kernel",
+        conflicts_with_all = NO_KERNEL
+    )]
     pub class: Vec<Class>,
     /// Hosts for the programs, a rank on each: 2, 4 or 8
-    #[arg(long, default_value_t = 4, requires = "kernel")]
+    #[arg(long, default_value_t = 4, requires = "kernel", conflicts_with_all = NO_KERNEL)]
     pub hosts: u32,
     /// The MPIs of the programs (openmpi-4.1, mpich-5.0, intel, or a prefix)
-    #[arg(long, default_values = ["openmpi-4.1"], requires = "kernel")]
+    #[arg(long, default_values = ["openmpi-4.1"], requires = "kernel", conflicts_with_all = NO_KERNEL)]
     pub mpi: Vec<String>,
     /// What carries the programs' messages; with several, each MPI runs over all of them in turn
-    #[arg(long, value_enum, value_delimiter = ',', default_values = ["tcp"], requires = "kernel")]
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_values = ["tcp"],
+        requires = "kernel",
+        conflicts_with_all = NO_KERNEL
+    )]
     pub transport: Vec<Wanted>,
     /// Longest time for one run of a program, in seconds
-    #[arg(long, default_value_t = 300, requires = "kernel")]
+    #[arg(long, default_value_t = 300, requires = "kernel", conflicts_with_all = NO_KERNEL)]
     pub limit: u64,
     /// The option that names real machines, which is refused.
     #[command(flatten)]

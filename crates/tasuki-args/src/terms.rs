@@ -74,6 +74,11 @@ impl fmt::Display for JobName {
     }
 }
 
+/// The name of a job, as its processes have it.
+pub(crate) fn job(text: &str) -> Result<String, String> {
+    text.parse::<JobName>().map(|name| name.to_string())
+}
+
 /// Indices of an array.
 fn array(text: &str) -> Result<Array, String> {
     let wrong = || format!("{text:?} is no array; write 0-9, 0-90:10 in steps, 0-9%2 at most two at a time");

@@ -41,3 +41,73 @@ fn every_default_that_help_shows_is_accepted_as_an_argument() {
 fn the_command_line_is_well_formed() {
     Tasuki::command().debug_assert();
 }
+
+/// What an argument requires. clap tells nobody but a debugger.
+fn required(argument: &Arg) -> Vec<String> {
+    let text = format!("{argument:?}");
+    let (_, list) = text.split_once(" requires: [").expect("clap's form of it");
+    let (list, _) = list.split_once(']').expect("a list");
+    list.split('"').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// Where an argument requires another, and a third that the other conflicts with does not conflict with the
+/// first. clap drops a requirement that cannot be met because of what is there, so that the first argument
+/// would be accepted without the other, and have no effect.
+fn dropped(command: &Clap, all: &mut usize) -> Vec<String> {
+    let conflict = |a: &Arg, b: &Arg| {
+        let has =
+            |a: &Arg, b: &Arg| command.get_arg_conflicts_with(a).iter().any(|arg| arg.get_id() == b.get_id());
+        has(a, b) || has(b, a)
+    };
+    let mut dropped = Vec::new();
+    for argument in command.get_arguments() {
+        for name in required(argument) {
+            *all += 1;
+            let needed = command.get_arguments().find(|other| *other.get_id() == *name).expect("an argument");
+            let others =
+                command.get_arguments().filter(|other| conflict(needed, other) && !conflict(argument, other));
+            let others = others.filter(|other| other.get_id() != argument.get_id());
+            let name = command.get_name();
+            dropped.extend(others.map(|other| format!("{name}: {}, {}", argument.get_id(), other.get_id())));
+        }
+    }
+    dropped.extend(command.get_subcommands().flat_map(|below| self::dropped(below, all)));
+    dropped
+}
+
+#[test]
+fn no_argument_is_accepted_without_what_it_requires() {
+    let mut command = Tasuki::command();
+    command.build();
+    let mut all = 0;
+    assert_eq!(dropped(&command, &mut all), [""; 0]);
+    assert!(all > 20, "only {all} requirements were found");
+    for line in [
+        "run -n 2 --copy --timeout 3s a.out",
+        "run -n 2 --trace x --label a.out",
+        "run -n 2 --cores --timeout 3s a.out",
+        "run -n 2 --resident --stop-at main a.out",
+        "run -n 2 --dry-run --files x a.out",
+        "daemon --start --json",
+    ] {
+        let argv = std::iter::once("tasuki").chain(line.split(' '));
+        assert!(Tasuki::command().try_get_matches_from(argv).is_err(), "{line}");
+    }
+}
+
+/// How a job is started is worked out rank by rank: a mistyped number of them must not take all memory.
+#[test]
+fn a_mistyped_number_of_ranks_is_refused() {
+    let run = |ranks: &str| Tasuki::try_parse_from(["tasuki", "run", "-n", ranks, "--dry-run", "a.out"]);
+    assert!(run("65536").is_ok());
+    assert!(["0", "65537", "4000000000"].iter().all(|ranks| run(ranks).is_err()));
+}
+
+/// `bench startup` refuses machines, whatever file names them.
+#[test]
+fn what_is_always_refused_is_not_offered() {
+    let command = Tasuki::command();
+    let startup = command.find_subcommand("bench").and_then(|bench| bench.find_subcommand("startup"));
+    let cluster = startup.and_then(|startup| startup.get_arguments().find(|it| *it.get_id() == "cluster"));
+    assert!(cluster.expect("an argument").is_hide_set());
+}

@@ -95,7 +95,8 @@ pub struct DownArgs {
         default_value = PREFIX,
         value_parser = super::install::prefix,
         value_name = "FOLDER",
-        requires = "remove"
+        requires = "remove",
+        conflicts_with = "lab"
     )]
     pub prefix: String,
     /// Print JSON: one report per host

@@ -12,7 +12,7 @@ use tasuki_check::{
     faults, nas_kernels, verdict,
 };
 use tasuki_cluster::Cluster;
-use tasuki_fleet::{Fleet, LabHosts};
+use tasuki_fleet::Fleet;
 use tasuki_plan::picture::draw_cluster;
 use tasuki_process::ignore_broken_pipes;
 use tasuki_terminal::{Failure, Verdict, paragraph, percent_bar, print_json, print_verdict};
@@ -112,7 +112,7 @@ fn fleet_of(arguments: &CheckArgs) -> Result<Fleet, Failure> {
     let cluster = arguments.cluster.as_deref().map(Cluster::load).transpose()?;
     match fleet::named(arguments.lab.as_deref(), cluster, &arguments.remote)? {
         Some(fleet) => Ok(fleet),
-        None => Ok(Fleet::Lab(Box::new(LabHosts::running(None)?))),
+        None => fleet::only_lab(),
     }
 }
 

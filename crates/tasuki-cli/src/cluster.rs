@@ -31,7 +31,7 @@ fn new(arguments: &ClusterNew) -> Result<(), Failure> {
         cores: arguments.cores,
         nics_per_cable: arguments.copies,
     };
-    let text = generate(&arguments.shape, &options)?.to_toml();
+    let text = generate(&arguments.shape, &options).map_err(Failure::usage)?.to_toml();
     match &arguments.output {
         None => print!("{text}"),
         Some(path) => fs::write(path, text)

@@ -32,3 +32,11 @@ pub fn named(
     let (ssh, tasuki) = remote.commands()?;
     Ok(Some(Fleet::Ssh(Box::new(SshHosts::through(cluster, ssh, tasuki)))))
 }
+
+/// The only lab that is up, for commands that are never about this machine alone.
+pub fn only_lab() -> Result<Fleet, Failure> {
+    match Fleet::find(None, None)? {
+        Fleet::Local => Err(Failure::new("name a cluster file, or a --lab: no lab is up")),
+        fleet => Ok(fleet),
+    }
+}

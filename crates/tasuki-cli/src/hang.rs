@@ -19,7 +19,7 @@ pub fn run(arguments: &HangArgs) -> Result<ExitCode, Failure> {
     if arguments.json {
         print_json(&found)?;
     } else if found.is_empty() {
-        tell_none(&fleet, &selection);
+        tell_none(&fleet, &selection, &problems);
     } else {
         found.iter().for_each(show);
     }

@@ -3,7 +3,7 @@
 use crate::{
     copy,
     debug::run_debugged,
-    jobs,
+    fleet, jobs,
     lab::exit_code,
     report::{self, Before},
     trace,
@@ -37,7 +37,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     arguments.overwrite.check_file(arguments.report.as_deref())?;
     let program = &arguments.program;
     if !arguments.debug && !arguments.debugger.command.is_empty() {
-        return Err(Failure::new("--command is for --debug"));
+        return Err(Failure::usage("--command is for --debug"));
     }
     if arguments.debug && arguments.stand.is_none() {
         return run_debugged(arguments);
@@ -46,7 +46,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         return jobs::run(arguments);
     }
     if arguments.sharing.sharing() != Sharing::default() {
-        return Err(Failure::new("--share, --urgent and --memory are for --resident, or `tasuki submit`"));
+        return Err(Failure::usage("--share, --urgent and --memory are for --resident, or `tasuki submit`"));
     }
     let detected = Finder::local()?.detect(&program.program, program.mpi.as_deref())?;
     let transport = choose(program.transport, &detected.mpi)?;
@@ -178,6 +178,7 @@ pub fn local_facts(paths: &[PathBuf]) -> Result<ExitCode, Failure> {
 fn fleet_of(cluster: Option<&Path>, lab: Option<&str>) -> Result<Fleet, Failure> {
     Ok(match cluster {
         Some(file) => Fleet::Ssh(Box::new(SshHosts::new(Cluster::load(file)?))),
+        None if lab.is_none() => fleet::only_lab()?,
         None => Fleet::Lab(Box::new(LabHosts::running(lab)?)),
     })
 }

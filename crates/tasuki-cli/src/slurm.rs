@@ -30,6 +30,8 @@ fn conf(arguments: &SlurmConf) -> Result<(), Failure> {
         return Ok(());
     };
     arguments.overwrite.check_in(folder, files.named().map(|(name, _)| name))?;
+    fs::create_dir_all(folder)
+        .map_err(|error| Failure::new(format!("cannot make {}: {error}", folder.display())))?;
     for (name, text) in files.named() {
         write(&folder.join(name), text)?;
     }

@@ -29,7 +29,7 @@ pub fn run(arguments: &StacksArgs) -> Result<ExitCode, Failure> {
         let found = serde_json::json!({ "groups": groups, "processes": processes, "unattached": unattached });
         print_json(&found)?;
     } else if is_none {
-        tell_none(&fleet, &selection);
+        tell_none(&fleet, &selection, &stacks.problems);
     } else {
         show(&groups);
         if arguments.all {
@@ -55,8 +55,11 @@ pub fn look(fleet: &Fleet, selection: &Selection) -> Stacks {
     stacks
 }
 
-/// Says that there is nothing to look at.
-pub fn tell_none(fleet: &Fleet, selection: &Selection) {
+/// Says that there is nothing to look at, unless that is not known because of problems.
+pub fn tell_none(fleet: &Fleet, selection: &Selection, problems: &[String]) {
+    if !problems.is_empty() {
+        return;
+    }
     let such = if selection.ranks.is_empty() && selection.program.is_none() { "" } else { "such " };
     let job = selection.job.as_ref().map_or(String::new(), |job| format!(" in job {job}"));
     let place = fleet.title();

@@ -66,6 +66,9 @@ pub fn undo(arguments: &StateArgs) -> Result<ExitCode, Failure> {
 /// Says how hosts are.
 pub fn status(arguments: &StateArgs) -> Result<ExitCode, Failure> {
     let hosts = &arguments.hosts;
+    if arguments.dry_run || hosts.force {
+        return Err(Failure::usage("status changes nothing: --dry-run and --force are for undo"));
+    }
     let answers = match fleet_of(arguments.cluster.as_deref(), hosts)? {
         Some(fleet) => tasuki_apply::status_all(&fleet, &host_options(hosts), &progress()),
         None => vec![tasuki_apply::status(&own_name(hosts), &host_options(hosts))],

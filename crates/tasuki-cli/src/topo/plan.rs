@@ -26,7 +26,7 @@ pub fn plan(arguments: &PlanArgs) -> Result<ExitCode, Failure> {
                 1 => "only proposal 1".to_owned(),
                 count => format!("only 1 to {count}"),
             };
-            Failure::new(format!("there is no proposal {number}, {there_are}"))
+            Failure::usage(format!("there is no proposal {number}, {there_are}"))
         })
     });
     let chosen = chosen.transpose()?;

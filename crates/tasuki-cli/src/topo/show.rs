@@ -42,6 +42,9 @@ pub fn run(arguments: &ShowArgs) -> Result<ExitCode, Failure> {
     arguments
         .overwrite
         .check([&arguments.svg, &arguments.html].into_iter().flatten().map(PathBuf::as_path))?;
+    if arguments.svg.is_some() && arguments.svg == arguments.html {
+        return Err(Failure::usage("--svg and --html are one file; each needs its own"));
+    }
     let Named { net, cluster } = named(&arguments.network)?;
     let shown = shown(&net);
     if let Some(path) = &arguments.svg {

@@ -15,6 +15,7 @@ use tasuki_topo::{Limits, Network, Tables, route};
 /// Simulates and prints.
 pub fn run(arguments: &SimulateArgs) -> Result<ExitCode, Failure> {
     arguments.overwrite.check_file(arguments.plot.as_deref())?;
+    arguments.check()?;
     let net = network(&arguments.network)?;
     let drops = arguments.ethernet || arguments.ignore_deadlock;
     let limits = if drops { Limits::lossy() } else { Limits::lossless(arguments.channels) };

@@ -25,6 +25,7 @@ mod lab_wires;
 mod messages;
 mod metrics;
 mod nccl;
+mod output;
 mod paper;
 mod paths;
 mod prometheus;
