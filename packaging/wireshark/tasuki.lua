@@ -14,7 +14,7 @@ local TYPES = {
 	[0x13] = "grant", [0x14] = "done", [0x15] = "credit", [0x16] = "recall", [0x17] = "return", [0x18] = "quiesce",
 	[0x19] = "quiesced", [0x1a] = "resume", [0x1b] = "bye",
 }
-local REASONS = { [1] = "no room for another peer", [2] = "leaving" }
+local REASONS = { [1] = "no room for another peer", [2] = "leaving", [3] = "given up" }
 local CABLE_KINDS = { [1] = "hello", [2] = "ping", [3] = "pong", [4] = "filler", [5] = "discovery" }
 local HEADER_LEN, CABLE_HEAD_LEN, CRC_AT, CABLE_CRC_AT = 32, 40, 28, 8
 

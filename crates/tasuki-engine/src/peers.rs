@@ -123,6 +123,11 @@ impl Peers {
         {
             self.connected += 1;
         }
+        self.lead_conn(conn, peer);
+    }
+
+    /// Remembers that packets of `conn` go to `peer`, though it is not the connection by which the two speak.
+    pub fn lead_conn(&mut self, conn: ConnId, peer: Peer) {
         let index = conn.index();
         if self.by_conn.len() <= index {
             self.by_conn.resize(index + 1, None);
@@ -132,12 +137,18 @@ impl Peers {
 
     /// Forgets the connection of a peer, and gives it if there was one.
     pub fn unbind_conn(&mut self, peer: Peer) -> Option<ConnId> {
-        let conn = self.get_mut(peer)?.conn.take()?;
-        self.connected -= 1;
+        let conn = self.retire_conn(peer)?;
         // Another connection may have its index by now.
         if let Some(place) = self.by_conn.get_mut(conn.index()) {
             place.take_if(|(known, _)| *known == conn);
         }
+        Some(conn)
+    }
+
+    /// Takes the connection from a peer, and gives it if there was one. Packets of it still go to the peer.
+    pub fn retire_conn(&mut self, peer: Peer) -> Option<ConnId> {
+        let conn = self.get_mut(peer)?.conn.take()?;
+        self.connected -= 1;
         Some(conn)
     }
 

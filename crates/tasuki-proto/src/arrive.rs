@@ -9,6 +9,7 @@ use tasuki_wire::{
 use crate::conn::{Conn, Context};
 use crate::defect::Defect;
 use crate::event::Event;
+use crate::given_up;
 use crate::ids::{ConnId, Remote};
 use crate::proto::{Proto, context};
 use crate::time::Time;
@@ -94,15 +95,18 @@ impl Proto {
         let conn = match header.peer {
             0 => {
                 let id = self.conn_for_hello(packet, upcalls)?;
-                self.table.get_mut(id)
+                self.table.kept_mut(id)
             }
             name => self.table.named(name),
         };
         let conn = conn.filter(|conn| !conn.expired).ok_or(DropReason::Peer)?;
-        if conn.refusal_due.is_some() {
+        if conn.is_refusal && conn.refusal_due.is_some() {
             return Ok(());
         }
-        let result = conn.receive(packet, &mut context!(self, now), upcalls);
+        let result = match conn.given_up {
+            Some(_) => given_up::answer(conn, packet, &mut context!(self, now)),
+            None => conn.receive(packet, &mut context!(self, now), upcalls),
+        };
         Self::reschedule(conn, &mut self.next_deadline, &mut self.ready);
         result
     }
@@ -118,7 +122,7 @@ impl Proto {
     ) -> Option<Result<(), DropReason>> {
         brief.header.check_destination(self.local.endpoint, &self.local.secret).ok()?;
         let conn = self.table.named(brief.header.peer)?;
-        if conn.expired || conn.refusal_due.is_some() {
+        if conn.expired || conn.refusal_due.is_some() || conn.given_up.is_some() {
             return None;
         }
         let result = conn.receive_brief(brief, defers_ack, &mut context!(self, now), upcalls)?;
@@ -131,7 +135,7 @@ impl Proto {
 
     /// To be called after a packet of a connection: updates its deadline, and queues it if it may have
     /// something to send.
-    fn reschedule(conn: &mut Conn, next_deadline: &mut Time, ready: &mut VecDeque<ConnId>) {
+    pub(crate) fn reschedule(conn: &mut Conn, next_deadline: &mut Time, ready: &mut VecDeque<ConnId>) {
         conn.due = conn.deadline().unwrap_or(Time::NEVER);
         *next_deadline = (*next_deadline).min(conn.due);
         if conn.has_pending_work() {
@@ -169,14 +173,15 @@ impl Proto {
     /// The peer of a connection says hello with a name. Returns `true` if the name belongs to a new
     /// connection that takes the place of the existing one.
     fn supersedes(&mut self, id: ConnId, greeting: &Greeting<'_>) -> Result<bool, DropReason> {
-        let Some(conn) = self.table.get_mut(id) else { return Ok(true) };
+        let Some(conn) = self.table.kept_mut(id) else { return Ok(true) };
         if conn.peer_name == 0 || conn.peer_name == greeting.name {
             return Ok(false);
         }
-        // Names count up, so an older name belongs to a hello that was long on its way.
-        let newer = (greeting.name >> 16).wrapping_sub(conn.peer_name >> 16) & 0xffff;
-        if newer >= 0x8000 {
+        if given_up::knows_newer_name(conn, greeting) {
             return Err(DropReason::Peer);
+        }
+        if conn.given_up.is_some() {
+            return Ok(false);
         }
         if conn.closing.is_some() {
             conn.expired = true;
@@ -206,18 +211,18 @@ impl Proto {
         };
         let refused = self.table.has_refused((remote.endpoint, remote.incarnation, greeting.name));
         let room = self.table.len() < self.config.max_connections && !refused;
-        let rails = if room { upcalls.accept(id, greeting) } else { None };
-        let Some(rails) = rails else {
-            let reason = if room { RefuseReason::Leaving } else { RefuseReason::NoRoom };
-            self.refuse(
-                Conn::new(id, remote, &[Conn::unreachable_rail()], &self.local, &self.config),
-                greeting,
-                path,
-                reason,
-            );
-            return Ok(id);
-        };
-        self.table.insert(Conn::new(id, remote, &rails, &self.local, &self.config), true);
+        let rails = if room { upcalls.accept(id, greeting) } else { Err(RefuseReason::NoRoom) };
+        match rails {
+            Ok(rails) => {
+                self.table.insert(Conn::new(id, remote, &rails, &self.local, &self.config), true);
+            }
+            Err(reason) => {
+                upcalls.refusing(id, greeting);
+                let rails = [Conn::unreachable_rail()];
+                let conn = Conn::new(id, remote, &rails, &self.local, &self.config);
+                self.refuse(conn, greeting, path, reason);
+            }
+        }
         Ok(id)
     }
 

@@ -9,6 +9,7 @@ use crate::config::Config;
 use crate::defect::Plant;
 use crate::deferred_ack::DeferredAck;
 use crate::event::Event;
+use crate::given_up::GivenUp;
 use crate::ids::{ConnId, Local, Remote};
 use crate::interval::IntervalSet;
 use crate::keys::Keys;
@@ -95,9 +96,11 @@ pub(crate) struct Conn {
     pub reports_closed: bool,
     /// The peer has opened another connection instead, and the layer above has been told.
     pub reset: bool,
+    /// This side has given it up: nothing is left to do but to tell the peer so.
+    pub given_up: Option<GivenUp>,
     /// The connection exists only to refuse a hello.
     pub is_refusal: bool,
-    /// The refusal, for the reason given, is still to be sent; the connection is forgotten after it.
+    /// The refusal, for the reason given, is still to be sent.
     pub refusal_due: Option<RefuseReason>,
     /// In the queue of connections that may have something to send.
     pub queued: bool,
@@ -150,6 +153,7 @@ impl Conn {
             expired: false,
             reports_closed: false,
             reset: false,
+            given_up: None,
             is_refusal: false,
             refusal_due: None,
             queued: false,
@@ -250,6 +254,9 @@ impl Conn {
 
     /// The earliest time at which a timer of the connection expires.
     pub fn deadline(&self) -> Option<Time> {
+        if let Some(given_up) = &self.given_up {
+            return given_up.tell_at;
+        }
         if self.refused_by_peer {
             return self.closing;
         }

@@ -50,12 +50,14 @@ pub enum Defect {
     CarrierForbids,
     /// The round trip of a rail's only probe counts, however it came about, as long as the rail is idle.
     FirstTripStays,
+    /// A peer that was given up is not told.
+    GivesUpSilently,
 }
 
 #[cfg(feature = "defects")]
 impl Defect {
     /// All defects.
-    pub const ALL: [Defect; 22] = [
+    pub const ALL: [Defect; 23] = [
         Defect::NoDedupe,
         Defect::ReleaseOnSend,
         Defect::ReleaseTwice,
@@ -78,6 +80,7 @@ impl Defect {
         Defect::AckSameRail,
         Defect::CarrierForbids,
         Defect::FirstTripStays,
+        Defect::GivesUpSilently,
     ];
 }
 

@@ -1,10 +1,9 @@
 //! Deferred acknowledgements: a packet with a message often brings an acknowledgement too, and the program
 //! waits for the message alone, so the acknowledgement is processed after the message has been delivered.
 
-use tasuki_wire::{Ack, DropReason, Path as PathId, Run, Runs};
+use tasuki_wire::{Ack, Path as PathId, Run, Runs};
 
 use crate::conn::{Conn, Context};
-use crate::proto::Proto;
 use crate::time::Time;
 use crate::upcalls::Upcalls;
 
@@ -22,35 +21,6 @@ impl DeferredAck {
     pub fn new(ack: &Ack<'_>, heard: Time) -> Option<DeferredAck> {
         let run = ack.runs.only()?;
         Some(DeferredAck { path: ack.path, delay_us: ack.delay_us, run, heard })
-    }
-}
-
-impl Proto {
-    /// Like [`Proto::handle_packet`], but if the packet brings a message, the acknowledgement in it may be
-    /// deferred until [`Proto::flush_deferred_acks`] or any other call that concerns the connection, save
-    /// [`Proto::send_inline`]. Nothing is lost if the former is never called, but payload is released later,
-    /// at the latest after a probe time-out.
-    pub fn handle_packet_deferring_ack(
-        &mut self,
-        now: Time,
-        datagram: &[u8],
-        upcalls: &mut impl Upcalls,
-    ) -> Result<(), DropReason> {
-        self.handle(now, datagram, upcalls, true)
-    }
-
-    /// Makes the next [`Proto::poll_transmit`] process all deferred acknowledgements; returns whether there
-    /// were any.
-    pub fn flush_deferred_acks(&mut self) -> bool {
-        let any = !self.deferred.is_empty();
-        while let Some(id) = self.deferred.pop() {
-            let Some(conn) = self.table.get_mut(id) else { continue };
-            conn.in_deferred = false;
-            if conn.deferred_ack.is_some() {
-                Self::enqueue(&mut self.ready, conn);
-            }
-        }
-        any
     }
 }
 

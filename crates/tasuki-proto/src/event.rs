@@ -20,7 +20,8 @@ pub struct Transmit {
 pub enum Event {
     /// The peer has answered the hello; [`crate::Proto::remote_rail`] is known from now on.
     Connected(ConnId),
-    /// The peer has refused the connection and will not answer on it. To be followed by `abort`.
+    /// The peer has refused the connection, or given it up, and will not answer on it. To be followed by
+    /// `abort` or `give_up`.
     Refused(ConnId, RefuseReason),
     /// The peer (still the same incarnation) has forgotten this connection and opens another one: it will
     /// never again answer on this one. To be followed by `abort`; the peer's next hello is then a new

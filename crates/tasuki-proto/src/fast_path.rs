@@ -8,6 +8,7 @@
 //! Several such messages can also be coalesced: put into the outbox one after the other, to share a packet.
 
 use tasuki_tuning::inline;
+use tasuki_wire::DropReason;
 
 use crate::conn::{Conn, Context};
 use crate::event::Transmit;
@@ -15,7 +16,7 @@ use crate::ids::ConnId;
 use crate::pack::start_frame;
 use crate::proto::{Proto, context};
 use crate::time::Time;
-use crate::upcalls::Outgoing;
+use crate::upcalls::{Outgoing, Upcalls};
 
 impl Proto {
     /// Whether a Start can be sent within the call ([`Proto::send_inline`]): the connection is open, and
@@ -76,6 +77,35 @@ impl Proto {
         {
             Self::enqueue(&mut self.ready, conn);
         }
+    }
+}
+
+impl Proto {
+    /// Like [`Proto::handle_packet`], but if the packet brings a message, the acknowledgement in it may be
+    /// deferred until [`Proto::flush_deferred_acks`] or any other call that concerns the connection, save
+    /// [`Proto::send_inline`]. Nothing is lost if the former is never called, but payload is released later,
+    /// at the latest after a probe time-out.
+    pub fn handle_packet_deferring_ack(
+        &mut self,
+        now: Time,
+        datagram: &[u8],
+        upcalls: &mut impl Upcalls,
+    ) -> Result<(), DropReason> {
+        self.handle(now, datagram, upcalls, true)
+    }
+
+    /// Makes the next [`Proto::poll_transmit`] process all deferred acknowledgements; returns whether there
+    /// were any.
+    pub fn flush_deferred_acks(&mut self) -> bool {
+        let any = !self.deferred.is_empty();
+        while let Some(id) = self.deferred.pop() {
+            let Some(conn) = self.table.get_mut(id) else { continue };
+            conn.in_deferred = false;
+            if conn.deferred_ack.is_some() {
+                Self::enqueue(&mut self.ready, conn);
+            }
+        }
+        any
     }
 }
 

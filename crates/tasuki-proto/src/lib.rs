@@ -18,6 +18,7 @@ mod deferred_ack;
 mod describe;
 mod event;
 mod fast_path;
+mod given_up;
 mod ids;
 mod interval;
 mod keys;

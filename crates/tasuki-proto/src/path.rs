@@ -204,6 +204,14 @@ impl Path {
         }
     }
 
+    /// Keeps what is needed to answer packets once nothing else is sent: the numbers of the packets.
+    pub fn retire(&mut self) {
+        self.sent.forget();
+        (self.in_flight, self.flights, self.pto_streak) = (0, 0, 0);
+        (self.loss_at, self.pto_at, self.ping_due) = (None, None, false);
+        (self.owed, self.probe, self.replies) = (AckOwed::default(), Probe::default(), Vec::new());
+    }
+
     /// Whether a greeting padded to the length of the peer's greeting is worth a try: if it arrives, it shows
     /// that the rail passes this length, and no probe is needed.
     pub fn may_ask_by_greeting(&self) -> bool {

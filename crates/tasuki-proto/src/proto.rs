@@ -89,7 +89,7 @@ impl Proto {
     ///
     /// `None` if there are already [`Config::max_connections`].
     pub fn connect(&mut self, now: Time, remote: Remote, rails: &[Rail]) -> Option<ConnId> {
-        if let Some(id) = self.table.find(remote.endpoint, remote.incarnation) {
+        if let Some(id) = self.find(remote.endpoint, remote.incarnation) {
             return Some(id);
         }
         let id = self.table.reserve(self.config.max_connections)?;
@@ -100,7 +100,12 @@ impl Proto {
 
     /// The connection to the endpoint with this id and incarnation.
     pub fn find(&self, endpoint: u32, incarnation: u64) -> Option<ConnId> {
-        self.table.find(endpoint, incarnation)
+        self.table.find(endpoint, incarnation).filter(|id| self.table.get(*id).is_some())
+    }
+
+    /// Whether the peer has shown that it has this side's greeting. False for a connection that is unknown.
+    pub fn is_met(&self, conn: ConnId) -> bool {
+        self.table.get(conn).is_some_and(|conn| conn.peer_knows)
     }
 
     /// Tells that [`Upcalls::next`] may have a frame for this connection again.
@@ -147,7 +152,7 @@ impl Proto {
     ) -> Option<Transmit> {
         self.now = now;
         while let Some(&id) = self.ready.front() {
-            let Some(conn) = self.table.get_mut(id) else {
+            let Some(conn) = self.table.kept_mut(id) else {
                 self.ready.pop_front();
                 continue;
             };
@@ -176,7 +181,7 @@ impl Proto {
     }
 
     /// Removes a connection and releases its payload.
-    fn end(&mut self, id: ConnId, upcalls: &mut impl Upcalls) {
+    pub(crate) fn end(&mut self, id: ConnId, upcalls: &mut impl Upcalls) {
         let Some(mut conn) = self.table.remove(id) else { return };
         for payload in conn.outbox.abandon() {
             upcalls.released(id, &payload);
@@ -251,7 +256,7 @@ impl Proto {
 
     /// The peer's end of a rail, as its greeting or later list says; `None` before that has come.
     pub fn remote_rail(&self, conn: ConnId, rail: u8) -> Option<&Rail> {
-        self.table.get(conn)?.theirs.iter().find(|end| end.rail == rail)
+        self.table.kept(conn)?.theirs.iter().find(|end| end.rail == rail)
     }
 
     /// Largest payload of a Start, bytes, with which a packet passes every rail. It is the same for all
@@ -286,15 +291,6 @@ impl Proto {
         self.now = now;
         found.probe_all_paths();
         Self::enqueue(&mut self.ready, found);
-    }
-
-    /// Ends a connection at once, because the peer is dead or given up: releases all payload and forgets the
-    /// connection.
-    pub fn abort(&mut self, conn: ConnId, upcalls: &mut impl Upcalls) {
-        if let Some(found) = self.table.get_mut(conn) {
-            found.reports_closed = false;
-            self.end(conn, upcalls);
-        }
     }
 
     /// Closes a connection on which neither side has anything more to say. It stays in the closing state
@@ -349,7 +345,7 @@ impl Proto {
 
     /// The state of a connection as text, for watchdogs.
     pub fn describe(&self, conn: ConnId) -> String {
-        self.table.get(conn).map_or_else(|| format!("connection {conn:?} is over\n"), Conn::describe)
+        self.table.kept(conn).map_or_else(|| format!("connection {conn:?} is over\n"), Conn::describe)
     }
 
     pub(crate) fn reject(&mut self, reason: DropReason) -> DropReason {

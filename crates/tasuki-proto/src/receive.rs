@@ -168,7 +168,7 @@ impl Conn {
             Frame::Hello(greeting) => self.on_greeting(at, greeting, true, cx),
             Frame::Welcome(greeting) => self.on_greeting(at, greeting, false, cx),
             Frame::Refuse { incarnation, reason } => {
-                if *incarnation == cx.local.incarnation && !self.is_open() && !self.refused_by_peer {
+                if *incarnation == cx.local.incarnation && !self.refused_by_peer {
                     self.refused_by_peer = true;
                     cx.events.push_back(Event::Refused(self.id, *reason));
                 }

@@ -71,6 +71,11 @@ impl SentQueue {
         self.first
     }
 
+    /// Forgets all packets, but not how many there were.
+    pub fn forget(&mut self) {
+        *self = SentQueue { first: self.next_number(), ..SentQueue::default() };
+    }
+
     /// Adds an entry to the packet that `push` will add next.
     pub fn add(&mut self, entry: Entry) {
         self.entries.push_back(entry);

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use tasuki_tuning::packets;
+use tasuki_tuning::{given_up, packets};
 
 use crate::conn::Conn;
 use crate::ids::ConnId;
@@ -21,6 +21,8 @@ pub(crate) struct Table {
     slots: Vec<Slot>,
     free: Vec<u32>,
     by_peer: HashMap<(u32, u64), ConnId>,
+    /// Connections that were given up, the oldest first. They keep their places until there are too many.
+    given_up: VecDeque<ConnId>,
     ended: VecDeque<Ended>,
     /// Connections whose hellos were refused; only those of an endpoint that remembers all.
     refused: VecDeque<Ended>,
@@ -39,8 +41,13 @@ impl Table {
 
     /// The id for the next connection; `None` if there are `most` already.
     pub fn reserve(&mut self, most: usize) -> Option<ConnId> {
-        if self.len() >= most.min(0xffff) {
+        if self.len() >= most {
             return None;
+        }
+        if self.free.is_empty() && self.slots.len() >= 0xffff {
+            // Names have no more places, so one that was given up makes room.
+            let oldest = *self.given_up.front()?;
+            self.remove(oldest);
         }
         if self.free.is_empty() {
             self.free.push(self.slots.len() as u32);
@@ -56,11 +63,24 @@ impl Table {
         let id = conn.id;
         self.serial = id.generation;
         self.free.pop();
-        if findable {
-            self.by_peer.insert((conn.remote.endpoint, conn.remote.incarnation), id);
-        }
+        let peer = (conn.remote.endpoint, conn.remote.incarnation);
+        let before = if findable { self.by_peer.insert(peer, id) } else { None };
         if let Some(slot) = self.slots.get_mut(id.index()) {
             *slot = Slot { generation: id.generation, conn: Some(Box::new(conn)) };
+        }
+        // Only one that was given up can be in the way of another one.
+        if let Some(before) = before.filter(|before| self.given_up.contains(before)) {
+            self.remove(before);
+        }
+    }
+
+    /// Takes note that a connection was given up; those that were given up first make room.
+    pub fn give_up(&mut self, id: ConnId) {
+        self.given_up.push_back(id);
+        if self.given_up.len() > given_up::KEPT_MAX
+            && let Some(oldest) = self.given_up.front().copied()
+        {
+            self.remove(oldest);
         }
     }
 
@@ -68,6 +88,9 @@ impl Table {
         let slot = self.slots.get_mut(id.index()).filter(|slot| slot.generation == id.generation)?;
         let conn = slot.conn.take()?;
         self.free.push(id.index);
+        if conn.given_up.is_some() {
+            self.given_up.retain(|known| *known != id);
+        }
         let peer = (conn.remote.endpoint, conn.remote.incarnation);
         if self.by_peer.get(&peer) == Some(&id) {
             self.by_peer.remove(&peer);
@@ -85,22 +108,35 @@ impl Table {
         Some(conn)
     }
 
+    /// The connection, if it was not given up.
     pub fn get(&self, id: ConnId) -> Option<&Conn> {
+        self.kept(id).filter(|conn| conn.given_up.is_none())
+    }
+
+    /// As `get`, to change it.
+    pub fn get_mut(&mut self, id: ConnId) -> Option<&mut Conn> {
+        self.kept_mut(id).filter(|conn| conn.given_up.is_none())
+    }
+
+    /// The connection, also if it was given up.
+    pub fn kept(&self, id: ConnId) -> Option<&Conn> {
         let slot = self.slots.get(id.index()).filter(|slot| slot.generation == id.generation)?;
         slot.conn.as_deref()
     }
 
-    pub fn get_mut(&mut self, id: ConnId) -> Option<&mut Conn> {
+    /// As `kept`, to change it.
+    pub fn kept_mut(&mut self, id: ConnId) -> Option<&mut Conn> {
         let slot = self.slots.get_mut(id.index()).filter(|slot| slot.generation == id.generation)?;
         slot.conn.as_deref_mut()
     }
 
-    /// The connection that has this name.
+    /// The connection that has this name, also if it was given up.
     pub fn named(&mut self, name: u32) -> Option<&mut Conn> {
         let slot = self.slots.get_mut((name & 0xffff).checked_sub(1)? as usize)?;
         slot.conn.as_deref_mut().filter(|conn| conn.name == name)
     }
 
+    /// The connection to this peer, also if it was given up.
     pub fn find(&self, endpoint: u32, incarnation: u64) -> Option<ConnId> {
         self.by_peer.get(&(endpoint, incarnation)).copied()
     }
@@ -119,9 +155,9 @@ impl Table {
         self.by_peer.retain(|_, known| *known != id);
     }
 
-    /// Number of connections, refusals included.
+    /// Number of connections that were not given up, refusals included.
     pub fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.slots.len() - self.free.len() - self.given_up.len()
     }
 
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Conn> {

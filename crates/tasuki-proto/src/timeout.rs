@@ -5,6 +5,7 @@ use tasuki_wire::Lane;
 
 use crate::conn::{Conn, Context};
 use crate::defect::Defect;
+use crate::given_up;
 use crate::path::{LAST_RESORT, Path, floor_len};
 use crate::rtt::ns;
 use crate::sent::{Fate, Sent};
@@ -17,6 +18,9 @@ impl Conn {
         if due(self.closing) {
             self.closing_timeout(cx);
             return true;
+        }
+        if self.given_up.is_some() {
+            return given_up::tell_unasked(self, cx.config, cx.now);
         }
         if self.refused_by_peer {
             return false;

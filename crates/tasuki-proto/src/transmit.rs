@@ -23,7 +23,7 @@ impl Conn {
             return self.send_refuse(packet, cx);
         }
         self.take_deferred_ack(cx, upcalls);
-        if self.refused_by_peer {
+        if self.refused_by_peer || self.given_up.is_some() {
             return None;
         }
         if !self.is_open() {
@@ -274,7 +274,7 @@ impl Conn {
 
     fn send_refuse(&mut self, packet: &mut [u8], cx: &mut Context<'_>) -> Option<Transmit> {
         let reason = self.refusal_due.take()?;
-        self.expired = true;
+        self.expired = self.given_up.is_none();
         let at = self.hello_path;
         let most = floor_len(self.paths.get(at)?.id.lane);
         let (mut builder, tx) = self.begin(at, most, packet)?;

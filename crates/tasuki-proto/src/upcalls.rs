@@ -1,15 +1,19 @@
 //! What this crate asks of the layer above, which holds the messages and their bytes.
 
-use tasuki_wire::{Control, Frame, Greeting, Rail};
+use tasuki_wire::{Control, Frame, Greeting, Rail, RefuseReason};
 
 use crate::ids::ConnId;
 
 /// The layer above, as this crate sees it. Its methods are called only from within those methods of
 /// [`crate::Proto`] that take one.
 pub trait Upcalls {
-    /// A hello has come from an endpoint to which there is no connection. `Some` accepts it as `conn`, with
-    /// this side's ends of the rails to that endpoint in ascending order; `None` refuses it.
-    fn accept(&mut self, conn: ConnId, greeting: &Greeting<'_>) -> Option<Vec<Rail>>;
+    /// A hello has come from an endpoint to which there is no connection. `Ok` accepts it as `conn`, with
+    /// this side's ends of the rails to that endpoint in ascending order.
+    fn accept(&mut self, conn: ConnId, greeting: &Greeting<'_>) -> Result<Vec<Rail>, RefuseReason>;
+
+    /// A hello is refused, also without a call of `accept` because there is no room. The refusal is a packet
+    /// of `conn`, of which nothing is heard otherwise.
+    fn refusing(&mut self, _conn: ConnId, _greeting: &Greeting<'_>) {}
 
     /// The next new frame for `conn`. After `None` (nothing to send now) it is not called again before
     /// [`crate::Proto::wake`]. A Data frame has at most `room` bytes of payload. A Start is never cut: it has

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::net::Ipv6Addr;
 
 use tasuki_proto::{Config, ConnId, Local, Outgoing, Payload, Proto, Remote, Time, Upcalls};
-use tasuki_wire::{Frame, Greeting, Lane, Lanes, Rail, Secret};
+use tasuki_wire::{Frame, Greeting, Lane, Lanes, Rail, RefuseReason, Secret};
 
 struct Counting;
 
@@ -52,8 +52,8 @@ struct App {
 }
 
 impl Upcalls for App {
-    fn accept(&mut self, _: ConnId, _: &Greeting<'_>) -> Option<Vec<Rail>> {
-        Some(self.rails.clone())
+    fn accept(&mut self, _: ConnId, _: &Greeting<'_>) -> Result<Vec<Rail>, RefuseReason> {
+        Ok(self.rails.clone())
     }
 
     fn next(&mut self, _: ConnId, room: usize) -> Option<Outgoing> {

@@ -82,15 +82,17 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Why a hello was refused.
+/// Why a hello was refused, or a connection given up.
 //= docs/reference/wire.md#greeting
-//# 1 no room for another peer, 2 leaving.
+//# 1 no room for another peer, 2 leaving, 3 given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefuseReason {
     /// The addressee has as many peers as it can hold.
     NoRoom,
     /// The addressee is about to end.
     Leaving,
+    /// The addressee has given the peer up: it took it for dead, or for broken.
+    GivenUp,
 }
 
 impl RefuseReason {
@@ -98,6 +100,7 @@ impl RefuseReason {
         match byte {
             1 => Ok(RefuseReason::NoRoom),
             2 => Ok(RefuseReason::Leaving),
+            3 => Ok(RefuseReason::GivenUp),
             _ => Err(DropReason::Greeting),
         }
     }
@@ -106,6 +109,7 @@ impl RefuseReason {
         match self {
             RefuseReason::NoRoom => 1,
             RefuseReason::Leaving => 2,
+            RefuseReason::GivenUp => 3,
         }
     }
 }

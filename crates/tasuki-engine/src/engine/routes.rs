@@ -101,7 +101,7 @@ impl Engine {
             match event {
                 Event::Refused(conn, reason) => {
                     if let Some(peer) = self.peers.by_conn(conn) {
-                        self.fail_peer(peer, format!("it refuses the connection: {reason:?}"));
+                        self.fail_peer(peer, crate::net::why_refused(reason));
                     }
                 }
                 Event::Reset(conn) => {
@@ -178,7 +178,7 @@ impl Engine {
 impl Engine {
     /// Ends everything with a peer that is dead or broke the protocol, with an error and at once.
     pub(super) fn fail_peer(&mut self, peer: Peer, reason: String) {
-        let closing = self.is_closing();
+        let (closing, now) = (self.is_closing(), self.now());
         let stranger = self.liveness.forget(peer);
         let Some(record) = self.peers.get_mut(peer) else { return };
         if record.failure.is_some() {
@@ -199,7 +199,7 @@ impl Engine {
         self.shm.abandon(peer, &mut self.messages);
         self.wait.processors().remove_peer(peer);
         self.rendezvous.forget_peer(peer, &mut self.messages);
-        self.net.abort(peer, &mut self.messages, &mut self.peers);
+        self.net.give_up(peer, &mut self.messages, &mut self.peers, now);
     }
 
     /// The message layer has parted from a peer. What is under way to it still gets there.

@@ -172,15 +172,13 @@ impl Liveness {
         verdicts
     }
 
-    /// Peers that have never answered, for as long as that may take. Silence of a peer that has answered
-    /// before proves nothing; these were never met, and a program that waits for them would wait for ever.
-    /// Counted in rounds, so that the time for which this process is stopped does not count.
+    /// Peers that have never answered a greeting or a welcome, for as long as that may take. Silence of one
+    /// that has answered before proves nothing; these were never met, and a program that waits for them would
+    /// wait for ever. Counted in rounds, so that the time for which this process is stopped does not count.
     pub fn never_met(&self, net: &mut Net, peers: &Peers) -> Vec<Verdict> {
-        let Some(rounds) = self.greeting_rounds else { return Vec::new() };
-        let mut silent = net.never_answered(rounds);
-        // A peer that has spoken to this endpoint in another way is there.
-        let is_unheard = |conn| net.packets_from(conn) == 0;
-        silent.retain(|peer| peers.get(*peer).is_some_and(|one| !one.gone && is_unheard(one.conn)));
+        let rounds = self.greeting_rounds.unwrap_or(u64::MAX);
+        let mut silent = net.never_answered(rounds, peers);
+        silent.retain(|peer| peers.get(*peer).is_some_and(|one| !one.gone));
         let gone = |peer| {
             let reason = format!(
                 "it has not answered for {} s (TASUKI_GREETING): most likely a firewall drops UDP \

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use tasuki_msg::Pace;
 use tasuki_proto::{ConnId, Event, RailState, Remote, Time};
-use tasuki_wire::{Lane, Path};
+use tasuki_wire::{Lane, Path, RefuseReason};
 
 use super::rails::{ROUTED, RailEnds};
 use super::upcalls::Above;
@@ -52,11 +52,11 @@ impl Net {
         self.proto.acknowledge(conn)
     }
 
-    /// Ends a connection at once, because the peer has failed.
-    pub fn abort(&mut self, peer: Peer, messages: &mut Messages, peers: &mut Peers) {
-        let Some(conn) = peers.unbind_conn(peer) else { return };
+    /// Ends a connection at once, because the peer has failed. Should it live, it is told.
+    pub fn give_up(&mut self, peer: Peer, messages: &mut Messages, peers: &mut Peers, now: Time) {
+        let Some(conn) = peers.retire_conn(peer) else { return };
         let mut above = Above { messages, peers, host: &self.host };
-        self.proto.abort(conn, &mut above);
+        self.proto.give_up(now, conn, &mut above);
     }
 
     /// Ends a connection when all that was sent has been acknowledged.
@@ -83,6 +83,10 @@ impl Net {
             Event::Connected(conn) => {
                 self.tell_link_states(conn, peers, now);
                 self.forget_targets(conn, peers);
+                // The peer has greeted, and may never hear the welcome.
+                if let Some(peer) = peers.by_conn(conn).filter(|_| !self.proto.is_met(conn)) {
+                    self.targets.greeted(peer, now);
+                }
             }
             Event::RailsChanged(conn) | Event::RailUp(conn, _) | Event::RailDown(conn, _, _) => {
                 self.forget_targets(conn, peers);
@@ -91,10 +95,10 @@ impl Net {
         }
     }
 
-    /// The peer has answered, and packets to it may take other paths from now on.
+    /// Packets to the peer may take other paths from now on.
     fn forget_targets(&mut self, conn: ConnId, peers: &Peers) {
         if let Some(peer) = peers.by_conn(conn) {
-            self.targets.answered(peer);
+            self.targets.forget(peer);
         }
     }
 
@@ -209,8 +213,20 @@ impl Net {
         self.targets.take_unanswered(deadline)
     }
 
-    /// A round of looking after peers passes. Gives those that have not answered a greeting for so many.
-    pub fn never_answered(&mut self, rounds: u64) -> Vec<Peer> {
-        self.targets.never_answered(rounds)
+    /// A round of looking after peers passes. Gives those that have not answered a greeting or a welcome for
+    /// so many.
+    pub fn never_answered(&mut self, rounds: u64, peers: &Peers) -> Vec<Peer> {
+        let Net { targets, proto, .. } = self;
+        let conn = |peer| peers.get(peer).and_then(|record| record.conn);
+        targets.never_answered(rounds, |peer| conn(peer).is_none_or(|conn| proto.is_met(conn)))
+    }
+}
+
+/// Why a peer that has refused a connection counts as failed.
+pub(crate) fn why_refused(reason: RefuseReason) -> String {
+    match reason {
+        RefuseReason::NoRoom => "it refuses the connection: it has no room for another peer".to_owned(),
+        RefuseReason::Leaving => "it refuses the connection: it is leaving".to_owned(),
+        RefuseReason::GivenUp => "it has given this endpoint up".to_owned(),
     }
 }

@@ -28,6 +28,7 @@ use tasuki_tuning::inline;
 use crate::address::Address;
 use crate::coalesce_watch::CoalesceWatch;
 use coalesce::Coalescer;
+pub(crate) use connections::why_refused;
 use lanes::{Opening, RawLanes, Sockets};
 use link::Link;
 use link_state::LinkStates;

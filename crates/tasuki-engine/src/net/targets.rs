@@ -24,7 +24,7 @@ pub(crate) struct Target {
 struct PeerTargets {
     /// Worked out when a path is first used, and again when the peer's rails may have changed.
     by_path: Vec<(Path, Target)>,
-    /// When this endpoint has greeted the peer, which has not answered yet.
+    /// When this endpoint has greeted the peer, or welcomed it, which has not answered yet.
     unanswered: Option<Greeting>,
 }
 
@@ -51,16 +51,14 @@ impl Targets {
         &mut self.0[index]
     }
 
-    /// This endpoint has greeted a peer.
+    /// This endpoint has greeted a peer, or welcomed it.
     pub fn greeted(&mut self, peer: Peer, now: Time) {
-        self.of(peer).unanswered = Some(Greeting { since: now, rounds: 0, told: false });
+        self.of(peer).unanswered.get_or_insert(Greeting { since: now, rounds: 0, told: false });
     }
 
-    /// The peer has answered, or its rails may have changed.
-    pub fn answered(&mut self, peer: Peer) {
-        let targets = self.of(peer);
-        targets.by_path.clear();
-        targets.unanswered = None;
+    /// The peer's rails may have changed.
+    pub fn forget(&mut self, peer: Peer) {
+        self.of(peer).by_path.clear();
     }
 
     /// Where packets of a path to the peer of `conn` go. `None`: such a path leads nowhere (any more).
@@ -101,15 +99,22 @@ impl Targets {
         all.filter_map(|(index, targets)| late(targets).then_some(Peer(index as u32))).collect()
     }
 
-    /// A round passes. Gives the peers that have not answered for so many rounds.
-    pub fn never_answered(&mut self, rounds: u64) -> Vec<Peer> {
-        let never = |targets: &mut PeerTargets| {
-            let greeting = targets.unanswered.as_mut()?;
+    /// A round passes. Forgets the greetings of peers that have answered meanwhile, and gives the peers that
+    /// have not for so many rounds.
+    pub fn never_answered(&mut self, rounds: u64, answered: impl Fn(Peer) -> bool) -> Vec<Peer> {
+        let mut never = Vec::new();
+        for (index, targets) in self.0.iter_mut().enumerate() {
+            let peer = Peer(index as u32);
+            let Some(greeting) = &mut targets.unanswered else { continue };
             greeting.rounds += 1;
-            Some(greeting.rounds >= rounds)
-        };
-        let all = self.0.iter_mut().enumerate();
-        all.filter_map(|(index, one)| never(one)?.then_some(Peer(index as u32))).collect()
+            let late = greeting.rounds >= rounds;
+            if answered(peer) {
+                targets.unanswered = None;
+            } else if late {
+                never.push(peer);
+            }
+        }
+        never
     }
 }
 
@@ -160,3 +165,6 @@ impl Ends<'_> {
         self.links.iter().position(|link| link.nic.as_deref() == Some(&own.nic))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,10 +4,11 @@ use std::num::NonZeroU64;
 
 use tasuki_msg::PeerOptions;
 use tasuki_proto::{ConnId, Outgoing, Payload, Upcalls};
-use tasuki_wire::{Greeting, Rail};
+use tasuki_wire::{Greeting, Rail, RefuseReason};
 
 use super::rails::Host;
 use crate::address::Address;
+use crate::api::Peer;
 use crate::messages::Messages;
 use crate::peers::{Peers, Route};
 
@@ -18,8 +19,9 @@ pub(super) struct Above<'a> {
     pub host: &'a Host,
 }
 
-impl Upcalls for Above<'_> {
-    fn accept(&mut self, conn: ConnId, greeting: &Greeting<'_>) -> Option<Vec<Rail>> {
+impl Above<'_> {
+    /// The peer that greets.
+    fn greeter(&mut self, greeting: &Greeting<'_>) -> Peer {
         let address = Address {
             identity: greeting.identity,
             port: greeting.port,
@@ -27,10 +29,19 @@ impl Upcalls for Above<'_> {
             incarnation: greeting.incarnation,
             secret: greeting.secret.0,
         };
-        let peer = self.peers.find_or_add(&address, || self.messages.add_peer());
-        let record = self.peers.get(peer)?;
+        self.peers.find_or_add(&address, || self.messages.add_peer())
+    }
+}
+
+impl Upcalls for Above<'_> {
+    fn accept(&mut self, conn: ConnId, greeting: &Greeting<'_>) -> Result<Vec<Rail>, RefuseReason> {
+        let peer = self.greeter(greeting);
+        let record = self.peers.get(peer).ok_or(RefuseReason::Leaving)?;
+        if record.failure.is_some() {
+            return Err(RefuseReason::GivenUp);
+        }
         if record.gone {
-            return None;
+            return Err(RefuseReason::Leaving);
         }
         let id = record.id;
         if record.route == Route::Unknown && self.host.fetches {
@@ -39,7 +50,13 @@ impl Upcalls for Above<'_> {
         }
         self.peers.bind_conn(conn, peer);
         self.messages.layer_mut().introduce(id);
-        Some(self.host.own_ends(address.identity))
+        Ok(self.host.own_ends(greeting.identity))
+    }
+
+    fn refusing(&mut self, conn: ConnId, greeting: &Greeting<'_>) {
+        // The refusal must find its way.
+        let peer = self.greeter(greeting);
+        self.peers.lead_conn(conn, peer);
     }
 
     fn next(&mut self, conn: ConnId, room: usize) -> Option<Outgoing> {

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use tasuki_proto::{ConnId, Outgoing, Payload, Upcalls};
-use tasuki_wire::{Control, Frame, Greeting, Rail};
+use tasuki_wire::{Control, Frame, Greeting, Rail, RefuseReason};
 
 /// The byte at offset `at` of message `seq`.
 pub fn byte(seq: u64, at: u64) -> u8 {
@@ -141,10 +141,10 @@ fn start(seq: u64, len: u64, payload: Payload) -> Outgoing {
 }
 
 impl Upcalls for App {
-    fn accept(&mut self, conn: ConnId, _: &Greeting<'_>) -> Option<Vec<Rail>> {
-        let rails = self.rails.clone()?;
+    fn accept(&mut self, conn: ConnId, _: &Greeting<'_>) -> Result<Vec<Rail>, RefuseReason> {
+        let rails = self.rails.clone().ok_or(RefuseReason::Leaving)?;
         self.accepted.push(conn);
-        Some(rails)
+        Ok(rails)
     }
 
     fn next(&mut self, _: ConnId, room: usize) -> Option<Outgoing> {

@@ -3,7 +3,7 @@
 use tasuki_proto::Defect;
 
 use crate::net::PLANT;
-use crate::{carrier, closing, handshake, hostile, rails, random, throughput};
+use crate::{carrier, closing, given_up, handshake, hostile, rails, random, throughput};
 
 fn fails(defect: Defect, case: &(dyn Fn() + std::panic::RefUnwindSafe)) -> bool {
     PLANT.set(Some(defect));
@@ -26,6 +26,7 @@ fn planted_defects_are_caught() {
             Defect::AckSameRail => &rails::one_way_dead_rail_still_carries_the_other_way,
             Defect::CarrierForbids => &carrier::a_wrong_report_for_ever,
             Defect::FirstTripStays => &throughput::a_rail_that_was_proven_in_a_busy_moment_is_used,
+            Defect::GivesUpSilently => &given_up::one_that_waits_is_told_unasked,
             _ => &schedules,
         };
         if !fails(defect, case) {

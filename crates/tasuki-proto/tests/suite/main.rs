@@ -9,6 +9,7 @@ mod carrier;
 mod closing;
 mod defects;
 mod doubts;
+mod given_up;
 mod handshake;
 mod hostile;
 mod lanes;

@@ -313,18 +313,21 @@ impl World {
         self.part(node);
         let conn = self.hosts[node].conns.of_conn.iter().find(|(_, there)| **there == dead);
         if let Some(conn) = conn.map(|(conn, _)| *conn) {
-            self.oracle.note(|| format!("node {node} aborts {conn:?} with {dead}"));
+            self.oracle.note(|| format!("node {node} gives up {conn:?} with {dead}"));
             sample(&self.hosts[node].proto, conn, &mut self.oracle.coverage);
+            let now = self.proto_now();
             let (proto, mut upcalls) = self.split(node);
             upcalls.giving_up = true;
-            proto.abort(conn, &mut upcalls);
+            proto.give_up(now, conn, &mut upcalls);
             upcalls.complaint.map_or(Ok(()), Err)?;
             self.hosts[node].conns.of_conn.remove(&conn);
             self.hosts[node].conns.of_node.remove(&dead);
         }
         let Some(peer) = self.oracle.nodes[node].peer_for(dead) else { return Ok(()) };
         let kept = self.oracle.nodes[node].frames.values().filter(|out| out.peer == peer).count();
-        demand(kept == 0, || format!("node {node}: {kept} payloads of {dead} are not released by abort"))?;
+        demand(kept == 0, || {
+            format!("node {node}: {kept} payloads of {dead} are not released with the connection")
+        })?;
         self.oracle.note(|| format!("node {node} is told that {dead} is gone"));
         self.oracle.cover("death told");
         self.oracle.nodes[node].ep.handle_peer_failed(peer);

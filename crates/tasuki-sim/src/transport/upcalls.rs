@@ -7,7 +7,7 @@ use std::num::NonZeroU64;
 use tasuki_frames::{incoming, outgoing};
 use tasuki_msg::PeerOptions;
 use tasuki_proto::{ConnId, Outgoing, Payload, Upcalls};
-use tasuki_wire::{Frame, Greeting, Rail};
+use tasuki_wire::{Frame, Greeting, Rail, RefuseReason};
 
 use super::laziness::Laziness;
 use super::network::Network;
@@ -63,19 +63,19 @@ impl EngineUpcalls<'_> {
         there.ok_or_else(|| format!("node {}: the packet layer speaks of {conn:?}, which is over", self.node))
     }
 
-    fn accept_known(&mut self, conn: ConnId, there: usize, place: usize) -> Option<Vec<Rail>> {
+    fn accept_known(&mut self, conn: ConnId, there: usize, place: usize) -> Result<Vec<Rail>, RefuseReason> {
         let here = &self.oracle.nodes[self.node];
         let gone = here.peer_for(there).is_some_and(|peer| !here.lives(peer));
         if gone || self.leaving {
             self.oracle.cover(if gone { "hello of one that is gone refused" } else { "hello refused" });
-            return None;
+            return Err(if gone { RefuseReason::GivenUp } else { RefuseReason::Leaving });
         }
         if let Some(old) = self.conns.of_node.get(&there) {
             self.complaint.get_or_insert(format!(
                 "node {}: {there} opens {conn:?} beside {old:?}, which is not over",
                 self.node
             ));
-            return None;
+            return Err(RefuseReason::Leaving);
         }
         if !self.oracle.nodes[there].alive {
             self.oracle.cover("hello of a dead endpoint accepted");
@@ -86,15 +86,15 @@ impl EngineUpcalls<'_> {
         self.conns.of_conn.insert(conn, there);
         self.conns.of_node.insert(there, conn);
         self.conns.fresh.push((conn, there));
-        Some(self.network.rails(self.place, place))
+        Ok(self.network.rails(self.place, place))
     }
 }
 
 impl Upcalls for EngineUpcalls<'_> {
-    fn accept(&mut self, conn: ConnId, greeting: &Greeting<'_>) -> Option<Vec<Rail>> {
+    fn accept(&mut self, conn: ConnId, greeting: &Greeting<'_>) -> Result<Vec<Rail>, RefuseReason> {
         let Some(&(there, place)) = self.directory.get(&(greeting.endpoint, greeting.incarnation)) else {
             self.complaint.get_or_insert(format!("a greeting from nobody: {greeting:?}"));
-            return None;
+            return Err(RefuseReason::Leaving);
         };
         self.accept_known(conn, there, place)
     }

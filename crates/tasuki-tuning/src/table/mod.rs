@@ -16,7 +16,7 @@ pub use carriers::{broker, datagrams, pages, segments};
 pub use ends::{leaving, liveness};
 pub use interfaces::{c_interface, provider, recorder};
 pub use message_layer::{credit, fixed_rate, grants, matching};
-pub use packet_layer::{ack, loss, packets};
+pub use packet_layer::{ack, given_up, loss, packets};
 pub use rail::rails;
 pub use rendezvous::{bulk, rma, streams};
 pub use sending::{coalesce, engine, inline, prefetch, raw_lanes, sends, sockets};

@@ -163,4 +163,23 @@ tuning! {
         why "A late hello must not revive one; after so many further ends its packets have left the network.";
         measure "0", test "-p tasuki-proto --test suite";
     }
+
+    /// Peers that were given up.
+    pub mod given_up {
+        /// Connections that were given up and whose peers are still answered.
+        KEPT_MAX: usize = 1024, "connections";
+        why "Memory is bounded; peers that live have been told long before so many others were given up.";
+        measure "1", test "-p tasuki-proto --test suite given_up";
+
+        /// A peer that was given up is told so at most once in this time, whatever it sends.
+        ANSWER_PAUSE_NS: u64 = 20_000_000, "ns";
+        why "What it sends may come at the rate of its rails, and one answer is enough if it arrives.";
+        measure "0", test "-p tasuki-proto --test suite given_up";
+
+        /// A peer is told so often unasked, after pauses that double from the first probe time-out on.
+        TOLD_MAX: u32 = 12, "packets";
+        why "One that waits says nothing itself; the last time is after 80 s, when most troubles of networks \
+             are over.";
+        measure "1", test "-p tasuki-proto --test suite given_up";
+    }
 }

@@ -189,7 +189,8 @@ fn control() -> impl Strategy<Value = Owned> {
 
 /// Any frame but a hello.
 pub fn frame() -> impl Strategy<Value = Owned> {
-    let reason = prop_oneof![Just(RefuseReason::NoRoom), Just(RefuseReason::Leaving)];
+    let reason =
+        prop_oneof![Just(RefuseReason::NoRoom), Just(RefuseReason::Leaving), Just(RefuseReason::GivenUp)];
     prop_oneof![
         1 => Just(Owned::plain(Frame::Ping)),
         1 => any::<u64>().prop_map(|nonce| Owned::plain(Frame::Probe { nonce })),

@@ -60,7 +60,11 @@ impl Fields {
             Frame::Hello(greeting) => self.kind(3).greeting(greeting),
             Frame::Welcome(greeting) => self.kind(4).greeting(greeting),
             Frame::Refuse { incarnation, reason } => {
-                let reason = if *reason == RefuseReason::NoRoom { 1u8 } else { 2 };
+                let reason = match reason {
+                    RefuseReason::NoRoom => 1u8,
+                    RefuseReason::Leaving => 2,
+                    RefuseReason::GivenUp => 3,
+                };
                 self.kind(5).hex("refuse.incarnation", *incarnation).dec("refuse.reason", reason);
             }
             Frame::Rails(rails) => self.kind(6).rails(rails),
