@@ -25,6 +25,8 @@ pub(crate) struct GivenUp {
     told: u32,
     /// When to tell it unasked the next time.
     pub tell_at: Option<Time>,
+    /// How often it has been answered.
+    answers: usize,
     /// It gets no answer before this time.
     answer_at: Time,
 }
@@ -68,7 +70,7 @@ fn retire(conn: &mut Conn, now: Time) {
     conn.hello_path = conn.current;
     // One whose name for the connection is not known cannot be told before it has sent something.
     let tell_at = conn.is_open().then_some(now);
-    conn.given_up = Some(GivenUp { told: 0, tell_at, answer_at: now });
+    conn.given_up = Some(GivenUp { told: 0, tell_at, answers: 0, answer_at: now });
 }
 
 /// Makes a refuse due if it is time to tell the peer unasked; returns whether it is. It goes over all
@@ -121,7 +123,11 @@ pub(crate) fn answer(conn: &mut Conn, packet: &Packet<'_>, cx: &mut Context<'_>)
         given_up.tell_at = None;
     } else if is_open && given_up.answer_at <= cx.now {
         given_up.answer_at = cx.now.after_ns(tuning::ANSWER_PAUSE_NS);
-        refuse_over(conn, at);
+        // A rail may carry packets in one direction alone, so every second answer goes over the others in turn.
+        let turn = given_up.answers / 2;
+        let from = if given_up.answers.is_multiple_of(2) { at } else { turn };
+        given_up.answers = given_up.answers.wrapping_add(1);
+        refuse_over(conn, from);
     }
     Ok(())
 }

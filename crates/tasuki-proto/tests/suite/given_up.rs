@@ -90,6 +90,27 @@ fn one_that_waits_is_told_over_every_rail() {
     }
 }
 
+/// What was said unasked is lost. Then one rail carries packets to the host that has given up, and only the
+/// other one carries packets back.
+#[test]
+fn one_that_is_heard_over_a_rail_without_a_way_back_is_told() {
+    let mut net = net(2, None);
+    for host in [0, 1] {
+        net.send(host, 50_000);
+    }
+    net.settle(100);
+    net.run_us(1_000_000);
+    net.eat = [12, 0];
+    give_up(&mut net, 0);
+    net.run_us(200_000_000);
+    assert!(net.eat == [0, 0] && !knows(&net, 1), "all was lost");
+    net.links.get_mut(&(0, 0)).unwrap().dead = true;
+    net.links.get_mut(&(1, 1)).unwrap().dead = true;
+    net.send(1, 10);
+    net.run_us(5_000_000);
+    settle(&mut net, 1);
+}
+
 /// Host 0 has greeted host 1 in vain. When host 1 says hello by itself, it is refused.
 #[test]
 fn one_that_says_hello_later_is_told() {
