@@ -113,11 +113,15 @@ fn a_stream_goes_on_through_the_neighbour_and_returns() {
         // The relay forwards only on its NICs, and only now.
         assert_eq!(lab.run("n3", &["cat", "/proc/sys/net/ipv4/conf/eth1/forwarding"]).trim(), "1");
         // That is no difference from the file, and nothing that `apply` should take back.
+        // On a busy machine hellos are late at times: a death before the cut ends soon after it, and the
+        // cut is noticed again.
         for verb in ["diff", "status"] {
-            let output = tasuki().args([verb, "--lab", &lab.name]).output().expect("runs");
-            let said = text(&output);
-            let is_named = said.contains("around what is dead: n1:eth1 - n2:eth1");
-            assert!(output.status.success() && is_named, "{said}");
+            eventually(&format!("{verb} names what is dead"), || {
+                let output = tasuki().args([verb, "--lab", &lab.name]).output().expect("runs");
+                let said = text(&output);
+                assert!(output.status.success(), "{said}");
+                said.contains("around what is dead: n1:eth1 - n2:eth1")
+            });
         }
         lab.fault("heal", &["n1-n2"]);
         flows(&lab, "n1", "n2");

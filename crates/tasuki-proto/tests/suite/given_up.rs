@@ -258,7 +258,7 @@ fn many_that_were_given_up_are_forgotten() {
     let host = &mut net.hosts[0];
     let connect = |host: &mut crate::net::Host, endpoint: u32| -> ConnId {
         let remote = Remote { endpoint, incarnation: 7, secret: secret(1, 200) };
-        host.proto.connect(Time(1), remote, &net.rails[0])
+        host.proto.connect(Time(1), remote, &net.rails[0]).expect("room")
     };
     let all: Vec<ConnId> = (100..2000)
         .map(|endpoint| {

@@ -58,7 +58,7 @@ impl Side {
         let peer = self.add(to);
         let Address { endpoint, incarnation, .. } = *to;
         let remote = Remote { endpoint, incarnation, secret: Secret(to.secret) };
-        let conn = self.net.proto.connect(NOW, remote, &self.net.host.own_ends(to.identity));
+        let conn = self.net.proto.connect(NOW, remote, &self.net.host.own_ends(to.identity)).expect("room");
         self.peers.bind_conn(conn, peer);
         self.net.ask(conn, NOW);
         self.leaves().expect("a hello").0
