@@ -116,8 +116,8 @@ impl Entries {
             (&raw mut (*into).olen).write(fault.olen);
             (&raw mut (*into).err).write(fault.err);
             (&raw mut (*into).prov_errno).write(fault.err);
-            // There is no further data. Before libfabric 1.5 the structure ended with the pointer to it; since
-            // then the size says on entry how much the caller's buffer holds.
+            // There is no further data. Before libfabric 1.5 the structure ended with the pointer to it;
+            // since then the size says on entry how much the caller's buffer holds.
             if api_version < fi_version(1, 5) {
                 (&raw mut (*into).err_data).write(ptr::null_mut());
             } else {

@@ -11,7 +11,7 @@ const TAG_MAX: usize = 40;
 /// Bytes of a line that are kept until the line is whole, at most.
 const LINE_MAX: usize = 64 << 10;
 
-/// Who has written a line.
+/// The writer of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Writer {
     /// The launcher itself.
@@ -45,7 +45,7 @@ pub struct Tags {
     is_spaced: bool,
     /// Of each stream what may be the beginning of a tag.
     held: BTreeMap<Stream, Vec<u8>>,
-    /// Whose line a stream is in.
+    /// The writer whose line a stream is in.
     current: BTreeMap<Stream, Writer>,
     /// Lines that are not whole.
     lines: BTreeMap<(Stream, Writer), Vec<u8>>,

@@ -2,7 +2,7 @@
 //! alive, and would wait for ever, so what is kept of such a connection tells the peer: a few times unasked,
 //! and in answer to whatever it sends.
 
-use tasuki_tuning::given_up as tuning;
+use tasuki_tuning::given_up;
 use tasuki_wire::{DropReason, Frame, Greeting, Packet, RefuseReason};
 
 use crate::config::Config;
@@ -83,7 +83,7 @@ pub(crate) fn tell_unasked(conn: &mut Conn, config: &Config, now: Time) -> bool 
     let step = usize::from(given_up.told > 0);
     let pause = ns(config.initial_pto).saturating_mul(1 << given_up.told.min(16));
     given_up.told += 1;
-    given_up.tell_at = (given_up.told < tuning::TOLD_MAX).then(|| now.after_ns(pause));
+    given_up.tell_at = (given_up.told < given_up::TOLD_MAX).then(|| now.after_ns(pause));
     refuse_over(conn, from + step);
     true
 }
@@ -122,8 +122,8 @@ pub(crate) fn answer(conn: &mut Conn, packet: &Packet<'_>, cx: &mut Context<'_>)
     if knows {
         given_up.tell_at = None;
     } else if is_open && given_up.answer_at <= cx.now {
-        given_up.answer_at = cx.now.after_ns(tuning::ANSWER_PAUSE_NS);
-        // A rail may carry packets in one direction alone, so every second answer goes over the others in turn.
+        given_up.answer_at = cx.now.after_ns(given_up::ANSWER_PAUSE_NS);
+        // A rail may carry packets in one direction alone, so every second answer goes over others in turn.
         let turn = given_up.answers / 2;
         let from = if given_up.answers.is_multiple_of(2) { at } else { turn };
         given_up.answers = given_up.answers.wrapping_add(1);

@@ -36,9 +36,9 @@ impl Conn {
         any
     }
 
-    /// The closing state has lasted as long as the peer may need for the last acknowledgement. It begins anew
-    /// while something of this side has not been acknowledged at all, for some rounds. (Rounds, because in the
-    /// time for which this process is stopped nothing can be sent again.)
+    /// The closing state has lasted as long as a peer may need for the last acknowledgement. It begins anew
+    /// while something of this side has not been acknowledged at all, for some rounds. Rounds are
+    /// counted because in the time for which this process is stopped nothing can be sent again.
     fn closing_timeout(&mut self, cx: &Context<'_>) {
         let is_owed = !self.outbox.is_empty() && !self.refused_by_peer;
         if is_owed && self.closing_rounds < cx.config.closing_rounds {

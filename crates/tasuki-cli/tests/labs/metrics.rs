@@ -78,7 +78,7 @@ fn another_implementation_reads_the_kernels_figures() {
     // A file appears whole, for every user, in the place of an older one.
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("tasuki.prom");
-    fs::write(&file, "older").expect("writes");
+    fs::write(&file, "# HELP tasuki_older of an older version\n").expect("writes");
     ok(tasuki().args(["metrics", "--lab", &lab.name, "--output"]).arg(&file));
     assert_eq!(parsed(&fs::read_to_string(&file).expect("a file")).len(), samples.len());
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing else is left");

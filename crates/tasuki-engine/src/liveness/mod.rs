@@ -271,7 +271,7 @@ impl Liveness {
     }
 }
 
-/// Whether a peer may still wait for what was sent to it: it has not said goodbye, and has not acknowledged it.
+/// Whether a peer may still wait for what was sent to it: it has neither said goodbye nor acknowledged it.
 fn is_owed(record: &PeerRecord, net: &Net) -> bool {
     !record.said_bye && record.conn.is_some_and(|conn| net.proto().has_unacknowledged(conn))
 }

@@ -91,7 +91,7 @@ impl EpShared {
                     note!("an injected message is lost: error {}", errno::of_failure(failure));
                 }
                 let blank = blank(direction, tagged);
-                // The program may use the buffer of a receive of several messages again only when this is said.
+                // A receive of several messages gives its buffer back only when this is said.
                 let flags = blank.flags | if multi && last { FI_MULTI_RECV } else { 0 };
                 (target, told, Entry { context, flags, source, fault, ..blank })
             }

@@ -132,8 +132,8 @@ unsafe fn name_service(info: &Info, address: &Address) -> Ret<Option<NameService
     }
 }
 
-/// `fi_close`. It waits, for a bounded time, until no other thread's call uses the endpoint any more: one that
-/// waits at a queue holds it for some milliseconds. Then it waits, for a bounded time, until peers have
+/// `fi_close`. It waits, for a bounded time, until no other thread's call uses the endpoint any more: one
+/// that waits at a queue holds it for some milliseconds. Then it waits, for a bounded time, until peers have
 /// acknowledged what was sent to them, as the engine does when it closes.
 unsafe extern "C" fn close(fid: *mut Fid) -> i32 {
     guard::int(|| {

@@ -161,7 +161,7 @@ static void wishes(void)
 	fi_freeinfo(hints);
 }
 
-/* Another thread waits at a queue of two endpoints: one of them closes meanwhile, and nothing of it is left. */
+/* Another thread waits at a queue of two endpoints: one of them closes meanwhile, and nothing of it stays. */
 static void *waits(void *queue)
 {
 	struct fi_cq_tagged_entry entry;
