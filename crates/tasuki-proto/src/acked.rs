@@ -5,7 +5,7 @@ use tasuki_wire::Ack;
 
 use crate::conn::{Conn, Context};
 use crate::defect::Defect;
-use crate::path::floor_len;
+use crate::path::{Path, floor_len};
 use crate::sent::{Fate, Sent};
 use crate::upcalls::{Outgoing, Upcalls};
 use crate::window::Acked;
@@ -155,12 +155,7 @@ impl Conn {
         path.in_flight -= u64::from(sent.bytes);
         path.flights -= 1;
         path.stats.lost_packets += 1;
-        if sent.bytes as usize > floor_len(path.id.lane) {
-            path.long_lost += 1;
-            if path.long_lost >= rails::MTU_HOLE_LOSSES {
-                path.doubt_length();
-            }
-        }
+        path.long_are_lost(u32::from(sent.bytes as usize > floor_len(path.id.lane)));
         self.welcome_due |= sent.says.welcome && !self.peer_knows && !cx.plant.is(Defect::WelcomeOnce);
         self.rails_due |= sent.says.rails;
         for entry in 0..u64::from(sent.entries) {
@@ -173,6 +168,17 @@ impl Conn {
         }
         if path.flights == 0 {
             path.pto_at = None;
+        }
+    }
+}
+
+impl Path {
+    /// So many packets that are longer than what every rail must pass have been lost: doubts the length of
+    /// the path if these are many in a row.
+    pub fn long_are_lost(&mut self, count: u32) {
+        self.long_lost = self.long_lost.saturating_add(count);
+        if self.long_lost >= rails::MTU_HOLE_LOSSES {
+            self.doubt_length();
         }
     }
 }

@@ -143,17 +143,19 @@ impl Conn {
         cx.events.push_back(Event::RailsChanged(self.id));
     }
 
-    /// Declares everything in flight on a path lost, so that it is sent again over other paths.
-    pub fn requeue_in_flight(&mut self, at: usize, cx: &Context<'_>) {
+    /// Declares everything in flight on a path lost, so that it is sent again over other paths. Returns how
+    /// many of the packets were longer than what every rail must pass.
+    pub fn requeue_in_flight(&mut self, at: usize, cx: &Context<'_>) -> u32 {
         let path = &mut self.paths[at];
         let mut number = path.sent.first_number();
-        let mut lost = 0;
+        let (mut lost, mut long) = (0, 0);
         while number < path.sent.next_number() {
             let Some(sent) = path.sent.get_mut(number) else { break };
             if sent.fate == Fate::Flight {
                 sent.fate = Fate::Lost;
                 let sent = *sent;
                 lost += 1;
+                long += u32::from(sent.bytes as usize > floor_len(path.id.lane));
                 self.welcome_due |= sent.says.welcome && !self.peer_knows;
                 self.rails_due |= sent.says.rails;
                 if !cx.plant.is(Defect::DeathLoses) {
@@ -168,6 +170,7 @@ impl Conn {
         (path.in_flight, path.flights, path.pto_streak) = (0, 0, 0);
         (path.loss_at, path.pto_at, path.ping_due) = (None, None, false);
         path.sent.settle();
+        long
     }
 
     /// Marks a path down if it has stayed silent while another one answered.
@@ -194,7 +197,7 @@ impl Conn {
         path.state = RailState::Down;
         path.probe.attempts = 0;
         // The network may pass other lengths when it is back: a switch forgets its MTU when it restarts.
-        (path.proven_len, path.long_lost) = (floor_len(path.id.lane).min(path.full_len), 0);
+        path.doubt_length();
         let forbidden = cx.plant.is(Defect::CarrierForbids) && why == DownReason::Carrier;
         path.probe.at = (!forbidden).then(|| cx.now + cx.config.probe_min);
         self.announce_down(at, why, cx);

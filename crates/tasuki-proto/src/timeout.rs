@@ -6,9 +6,8 @@ use tasuki_wire::Lane;
 use crate::conn::{Conn, Context};
 use crate::defect::Defect;
 use crate::given_up;
-use crate::path::{LAST_RESORT, Path, floor_len};
+use crate::path::{LAST_RESORT, Path};
 use crate::rtt::ns;
-use crate::sent::{Fate, Sent};
 use crate::stats::RailState;
 
 impl Conn {
@@ -108,11 +107,11 @@ impl Conn {
         if !self.paths[at].is_up() || self.others_answer(at, cx) {
             // The peer answers on another rail, so this rail is at fault: everything in flight goes over
             // others, at once.
+            let (streak, ping) = (self.paths[at].pto_streak, self.paths[at].ping_due);
+            let long = self.requeue_in_flight(at, cx);
             let path = &mut self.paths[at];
-            let (streak, ping) = (path.pto_streak, path.ping_due);
-            Self::suspect_length(path);
-            self.requeue_in_flight(at, cx);
-            (self.paths[at].pto_streak, self.paths[at].ping_due) = (streak, ping);
+            (path.pto_streak, path.ping_due) = (streak, ping);
+            path.long_are_lost(long);
         } else {
             for _ in 0..loss::PTO_RESENDS {
                 let Some(number) = self.paths[at].sent.oldest_in_flight() else { break };
@@ -127,19 +126,6 @@ impl Conn {
             self.prove_rails();
         }
         self.mark_down_if_dead(at, cx);
-    }
-
-    /// All packets in flight on a path are about to be declared lost: doubts its length if many of them are
-    /// long.
-    fn suspect_length(path: &mut Path) {
-        let floor = floor_len(path.id.lane);
-        let is_long = |sent: &Sent| sent.fate == Fate::Flight && sent.bytes as usize > floor;
-        for number in path.sent.first_number()..path.sent.next_number() {
-            path.long_lost += u32::from(path.sent.get_mut(number).is_some_and(|sent| is_long(sent)));
-        }
-        if path.long_lost >= rails::MTU_HOLE_LOSSES {
-            path.doubt_length();
-        }
     }
 
     /// Whether another rail was acknowledged after this path should have been. The other lane of the same
