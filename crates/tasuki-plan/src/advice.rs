@@ -1,10 +1,9 @@
 //! What the planner would cable differently on hosts that are cabled already.
 
 use crate::{
-    Best, Inventory, OwnSwitch, PlanningError, Prices, Proposal, Ranked, compare_ranked, digits, proposals,
-    rank,
+    Best, Inventory, OwnSwitch, PlanningError, Proposal, Ranked, compare_ranked, digits, proposals, rank,
 };
-use tasuki_cluster::{Cluster, DEFAULT_MTU};
+use tasuki_cluster::Cluster;
 
 /// Larger clusters take the planner longer than somebody waits who has asked for something else.
 const HOSTS_MAX: usize = 32;
@@ -28,17 +27,7 @@ pub fn advice(cluster: &Cluster) -> Result<Option<String>, PlanningError> {
     };
     let switches = cluster.switches.iter();
     let switches = switches.map(|switch| OwnSwitch { ports: switch.ports, rate: Some(switch.rate) });
-    let inventory = Inventory {
-        hosts,
-        nics,
-        switches: switches.collect(),
-        rate,
-        mtu: DEFAULT_MTU,
-        pcie: None,
-        hosts_per_rack: None,
-        prices: Prices::default(),
-        seed: 1,
-    };
+    let inventory = Inventory { switches: switches.collect(), rate, ..Inventory::new(hosts, nics) };
     let as_it_is = Proposal { what: "as it is".into(), why: "", cluster: cluster.clone(), moves: None };
     let now = rank(as_it_is, &inventory, &mut |_| ())?;
     let Ok(all) = proposals(&inventory) else { return Ok(None) };

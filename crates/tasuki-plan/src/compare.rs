@@ -3,6 +3,7 @@
 use crate::{ENGINES, MEASURE_STEPS, Measures, Named, PlanningError, Prices, Steps, measure, named};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use tasuki_cluster::RouteLoads;
 use tasuki_topo::{Engine, Limits, Network, PathRule, RouteError, route};
 
 /// Engines whose need of virtual channels is compared.
@@ -40,7 +41,8 @@ pub fn compare(names: &[String], prices: &Prices, step: Steps<'_>) -> Result<Vec
     let mut all = Vec::new();
     for given in names {
         let Named { net, cluster } = named(given)?;
-        let measures = measure(&net, cluster.as_ref(), prices, step);
+        let routes = cluster.as_ref().map(RouteLoads::new);
+        let measures = measure(&net, routes.as_ref(), prices, step);
         step("channels");
         all.push(Compared { given: given.clone(), measures, channels: channels(&net) });
     }

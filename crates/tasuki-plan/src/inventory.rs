@@ -1,7 +1,7 @@
 //! The parts to be cabled.
 
 use std::str::FromStr;
-use tasuki_cluster::{Rate, generate::Options};
+use tasuki_cluster::{DEFAULT_MTU, DEFAULT_RATE, Rate, generate::Options};
 
 /// Hosts of one kind, switches, and the racks where they stand.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +27,21 @@ pub struct Inventory {
 }
 
 impl Inventory {
+    /// Hosts with so many ports of the default rate and MTU each, without switches, racks and prices.
+    pub fn new(hosts: usize, nics: usize) -> Inventory {
+        Inventory {
+            hosts,
+            nics,
+            switches: Vec::new(),
+            rate: DEFAULT_RATE,
+            mtu: DEFAULT_MTU,
+            pcie: None,
+            hosts_per_rack: None,
+            prices: Prices::default(),
+            seed: 1,
+        }
+    }
+
     /// Options for the builder of clusters: rate and MTU of all NICs, one cable at a time.
     pub(crate) fn options(&self) -> Options {
         Options { rate: self.rate, mtu: self.mtu, ..Options::default() }

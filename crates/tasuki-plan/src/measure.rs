@@ -2,7 +2,7 @@
 
 use crate::{Prices, Range, Steps, digits};
 use serde::Serialize;
-use tasuki_cluster::{Cluster, RouteLoads};
+use tasuki_cluster::RouteLoads;
 use tasuki_topo::{
     LinkId, Network,
     bounds::{all_to_all_routed, all_to_all_split, effective_bisection},
@@ -75,8 +75,8 @@ pub struct WeakPart {
     pub pairs: u64,
 }
 
-/// Measures a network. `cluster` is the cluster that it is the network of, if it is one.
-pub fn measure(net: &Network, cluster: Option<&Cluster>, prices: &Prices, step: Steps<'_>) -> Measures {
+/// Measures a network. `routes` are those of the cluster that it is the network of, if it is one.
+pub fn measure(net: &Network, routes: Option<&RouteLoads<'_>>, prices: &Prices, step: Steps<'_>) -> Measures {
     step("distances");
     let far = distances(net);
     let diameter = diameter(net);
@@ -84,8 +84,8 @@ pub fn measure(net: &Network, cluster: Option<&Cluster>, prices: &Prices, step: 
     let (bisection_cables, bisection_bits_per_second) = bisections(net);
     step("effective bisection");
     let effective = effective_bisection(net, halves(net), RANDOM_TABLES, 1).ok();
-    let all_to_all = match cluster {
-        Some(cluster) => all_to_all_routed(net, &RouteLoads::new(cluster), None, f64::INFINITY),
+    let all_to_all = match routes {
+        Some(routes) => all_to_all_routed(net, routes, None, f64::INFINITY),
         None => all_to_all_split(net),
     };
     step("single points of failure");

@@ -148,8 +148,8 @@ fn pairs(hosts: std::ops::Range<usize>) -> Vec<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{OwnSwitch, Prices};
-    use tasuki_cluster::{AddressPlan, DEFAULT_MTU, DEFAULT_RATE};
+    use crate::OwnSwitch;
+    use tasuki_cluster::AddressPlan;
 
     /// Two hosts with one cable: without the cable no path is left between them.
     #[test]
@@ -179,17 +179,8 @@ mod tests {
             (64, 1, &[48, 24]),
         ];
         for &(hosts, nics, ports) in inventories {
-            let inventory = Inventory {
-                hosts,
-                nics,
-                switches: ports.iter().map(|&ports| OwnSwitch { ports, rate: None }).collect(),
-                rate: DEFAULT_RATE,
-                mtu: DEFAULT_MTU,
-                pcie: None,
-                hosts_per_rack: None,
-                prices: Prices::default(),
-                seed: 1,
-            };
+            let switches = ports.iter().map(|&ports| OwnSwitch { ports, rate: None }).collect();
+            let inventory = Inventory { switches, ..Inventory::new(hosts, nics) };
             let found =
                 proposals(&inventory).unwrap_or_else(|error| panic!("{hosts} {nics} {ports:?}: {error:?}"));
             assert!(!found.is_empty());

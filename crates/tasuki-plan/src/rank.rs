@@ -91,9 +91,9 @@ pub fn rank(proposal: Proposal, inventory: &Inventory, step: Steps<'_>) -> Resul
     step("bandwidth");
     let all_to_all = best(&Traffic::all_to_all(&net), others);
     let neighbour = best(&Traffic::neighbour(&net), 1.0);
-    let mut measures = measure(&net, Some(&cluster), &inventory.prices, step);
-    let whole = measures.all_to_all_bits_per_second.unwrap_or(0.0);
     let routes = RouteLoads::new(&cluster);
+    let mut measures = measure(&net, Some(&routes), &inventory.prices, step);
+    let whole = measures.all_to_all_bits_per_second.unwrap_or(0.0);
     let split = all_to_all_routed(&net, &routes, None, slot).unwrap_or(0.0);
     measures.all_to_all_bits_per_second = measures.all_to_all_bits_per_second.map(|_| split);
     let metres: f64 = cluster.cables.iter().filter_map(|cable| cable.length_m).sum();

@@ -1,24 +1,14 @@
 //! The rates of proposals, by a pencil from the routes that Tasuki sets.
 
-use tasuki_cluster::{DEFAULT_MTU, DEFAULT_RATE};
-use tasuki_plan::{Inventory, OwnSwitch, Prices, proposals, rank};
+use tasuki_plan::{Inventory, OwnSwitch, proposals, rank};
 
 /// Eight hosts in two groups of four, each fully cabled inside, and one NIC of each on a switch. A host
 /// sends to the other four by the switch alone and to its group by cable and by switch, a half each, so
 /// that 4 + 3 / 2 shares its NIC there.
 #[test]
 fn rates_are_those_of_the_routes() {
-    let inventory = Inventory {
-        hosts: 8,
-        nics: 4,
-        switches: vec![OwnSwitch { ports: 8, rate: None }],
-        rate: DEFAULT_RATE,
-        mtu: DEFAULT_MTU,
-        pcie: None,
-        hosts_per_rack: None,
-        prices: Prices::default(),
-        seed: 1,
-    };
+    let switches = vec![OwnSwitch { ports: 8, rate: None }];
+    let inventory = Inventory { switches, ..Inventory::new(8, 4) };
     let all = proposals(&inventory).expect("proposals");
     let groups = all.into_iter().find(|one| one.what.contains("groups of 4")).expect("a proposal");
     let found = rank(groups, &inventory, &mut |_| {}).expect("measures");

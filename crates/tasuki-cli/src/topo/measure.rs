@@ -3,6 +3,7 @@
 use super::steps::steps;
 use std::process::ExitCode;
 use tasuki_args::MeasureArgs;
+use tasuki_cluster::RouteLoads;
 use tasuki_plan::{MEASURE_STEPS, Measures, measure, measure_rows, named};
 use tasuki_terminal::{Failure, print_json, progress_bar, table};
 
@@ -12,8 +13,10 @@ pub fn run(arguments: &MeasureArgs) -> Result<ExitCode, Failure> {
     let mut step = steps(&bar);
     step("network");
     let found = named(&arguments.network);
-    let measures =
-        found.map(|found| measure(&found.net, found.cluster.as_ref(), &arguments.prices.into(), &mut step));
+    let measures = found.map(|found| {
+        let routes = found.cluster.as_ref().map(RouteLoads::new);
+        measure(&found.net, routes.as_ref(), &arguments.prices.into(), &mut step)
+    });
     bar.finish_and_clear();
     let measures = measures?;
     if arguments.json {

@@ -4,7 +4,7 @@ use super::steps::steps;
 use serde::Serialize;
 use std::{path::PathBuf, process::ExitCode};
 use tasuki_args::ShowArgs;
-use tasuki_cluster::Cluster;
+use tasuki_cluster::{Cluster, RouteLoads};
 use tasuki_plan::{
     MEASURE_STEPS, Named, Prices, measure, measure_rows, named,
     picture::{Page, Section, draw},
@@ -113,7 +113,8 @@ fn shown(net: &Network) -> Shown {
 /// The page with picture, measures, parts and cables.
 fn page(net: &Network, cluster: Option<&Cluster>, shown: &Shown) -> Result<Page, Failure> {
     let bar = progress_bar(MEASURE_STEPS).with_prefix("measure");
-    let measures = measure(net, cluster, &Prices::default(), &mut steps(&bar));
+    let routes = cluster.map(RouteLoads::new);
+    let measures = measure(net, routes.as_ref(), &Prices::default(), &mut steps(&bar));
     bar.finish_and_clear();
     let text = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
     let parts = shown.nodes.iter().map(|node| vec![node.name.clone(), node.kind.into(), ports(node)]);

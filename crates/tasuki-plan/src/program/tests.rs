@@ -1,25 +1,15 @@
 //! What a pencil, and the rates of cables, say about programs on cablings.
 
 use super::*;
-use crate::{Best, OwnSwitch, Prices, compare_ranked, proposals, rank};
+use crate::{Best, OwnSwitch, compare_ranked, proposals, rank};
 use std::fmt::Write;
-use tasuki_cluster::{DEFAULT_MTU, DEFAULT_RATE};
 
 /// Bits per second of the cables of [`inventory`].
 const RATE: f64 = 1e9;
 
 fn inventory(hosts: usize, nics: usize, ports: &[u32]) -> Inventory {
-    Inventory {
-        hosts,
-        nics,
-        switches: ports.iter().map(|&ports| OwnSwitch { ports, rate: None }).collect(),
-        rate: DEFAULT_RATE,
-        mtu: DEFAULT_MTU,
-        pcie: None,
-        hosts_per_rack: None,
-        prices: Prices::default(),
-        seed: 1,
-    }
+    let switches = ports.iter().map(|&ports| OwnSwitch { ports, rate: None }).collect();
+    Inventory { switches, ..Inventory::new(hosts, nics) }
 }
 
 /// A trace in which every rank does its sends, then its receives, `rounds` times.
