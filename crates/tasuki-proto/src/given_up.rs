@@ -3,7 +3,7 @@
 //! and in answer to whatever it sends.
 
 use tasuki_tuning::given_up;
-use tasuki_wire::{DropReason, Frame, Greeting, Packet, RefuseReason};
+use tasuki_wire::{DropReason, Frame, Greeting, Packet, Path as PathId, Rails, RefuseReason};
 
 use crate::config::Config;
 use crate::conn::{Conn, Context};
@@ -15,7 +15,6 @@ use crate::path::Path;
 use crate::proto::Proto;
 use crate::received::Received;
 use crate::rtt::ns;
-use crate::stats::RailState;
 use crate::time::Time;
 use crate::upcalls::Upcalls;
 
@@ -88,11 +87,13 @@ pub(crate) fn tell_unasked(conn: &mut Conn, config: &Config, now: Time) -> bool 
     true
 }
 
-/// Makes a refuse due, which goes over the first path from `from` on, in cyclic order, that both ends
-/// have. If there is none it is not sent.
+/// Makes a refuse due, which goes over the first path from `from` on, in cyclic order, of which the peer
+/// has an end. If there is none it is not sent. Whether this side has one too does not matter: nobody tells
+/// a connection that was given up when its NICs come back.
 fn refuse_over(conn: &mut Conn, from: usize) {
     let count = conn.paths.len().max(1);
-    let usable = |at: &usize| conn.paths.get(*at).is_some_and(|path| path.state != RailState::Off);
+    let leads = |id: PathId| conn.theirs.iter().any(|end| end.rail == id.rail && end.lanes.contains(id.lane));
+    let usable = |at: &usize| conn.paths.get(*at).is_some_and(|path| leads(path.id));
     let found = (0..count).map(|step| (from + step) % count).find(usable);
     if let Some(at) = found {
         (conn.hello_path, conn.refusal_due) = (at, Some(RefuseReason::GivenUp));
@@ -106,7 +107,11 @@ pub(crate) fn answer(conn: &mut Conn, packet: &Packet<'_>, cx: &mut Context<'_>)
     let mut knows = false;
     for frame in packet.frames() {
         match frame {
-            Frame::Hello(greeting) | Frame::Welcome(greeting) => take_name(conn, &greeting, cx)?,
+            Frame::Hello(greeting) | Frame::Welcome(greeting) => {
+                take_name(conn, &greeting, cx)?;
+                take_rails(conn, &greeting.rails, cx);
+            }
+            Frame::Rails(rails) => take_rails(conn, &rails, cx),
             Frame::Refuse { .. } => knows = true,
             _ => {}
         }
@@ -149,9 +154,17 @@ fn take_name(conn: &mut Conn, greeting: &Greeting<'_>, cx: &Context<'_>) -> Resu
     }
     conn.peer_name = greeting.name;
     conn.remote.secret = greeting.secret;
-    conn.theirs = greeting.rails.list.iter().collect();
-    conn.update_paths(cx.config, &mut Vec::new());
+    conn.their_change = 0;
     Ok(())
+}
+
+/// Takes the peer's list of rails, over which it can be told: it may have come in the meantime by others.
+fn take_rails(conn: &mut Conn, rails: &Rails<'_>, cx: &Context<'_>) {
+    if rails.change > conn.their_change || conn.their_change == 0 {
+        conn.their_change = rails.change;
+        conn.theirs = rails.list.iter().collect();
+        conn.update_paths(cx.config, &mut Vec::new());
+    }
 }
 
 /// Whether the name in a greeting is older than the one that is known. Names count up, so such a greeting

@@ -4,6 +4,7 @@
 /// Names in the coverage of the fault simulation that many seeds together must reach.
 pub const REACHED: &[&str] = &[
     "MTU set",
+    "a living peer given up",
     "ack with gaps",
     "all rails of a pair cut",
     "both opened the connection",

@@ -10,6 +10,7 @@ mod closing;
 mod defects;
 mod doubts;
 mod given_up;
+mod given_up_rails;
 mod handshake;
 mod hostile;
 mod lanes;

@@ -4,6 +4,7 @@
 use super::rest::REST_NS;
 use super::sample::sample_all;
 use super::scenario::Scenario;
+use super::verdicts::Verdicts;
 use super::world::World;
 use tasuki_testkit::oracle::RecvSpec;
 use tasuki_testkit::{Check, demand};
@@ -17,18 +18,26 @@ impl Scenario {
         for node in self.world.oracle.living() {
             self.world.oracle.resume(node)?;
         }
-        self.world.rest("what the programs posted")?;
+        self.rest("what the programs posted")?;
         for _ in 0..2 {
             // Some messages can leave only when others have been received.
             self.receive_all()?;
-            self.world.rest("what was received at the end")?;
+            self.rest("what was received at the end")?;
         }
         self.cancel_all()?;
         self.world.count_wrong_reports();
-        self.world.rest("what was cancelled at the end")?;
+        self.rest("what was cancelled at the end")?;
         self.world.oracle.audit_rest()?;
         self.last_silence()?;
         self.last_goodbye()
+    }
+
+    /// Lets time pass until everything is at rest, and those that live know who has given them up.
+    fn rest(&mut self, what: &str) -> Check {
+        if self.verdicts.is_some() {
+            Verdicts::all_are_known(&mut self.world)?;
+        }
+        self.world.rest(what)
     }
 
     fn receive_all(&mut self) -> Check {
@@ -60,14 +69,14 @@ impl Scenario {
         for node in self.world.oracle.living() {
             self.world.oracle.quiesce(node)?;
         }
-        self.world.rest("the last silence")?;
+        self.rest("the last silence")?;
         for node in self.world.oracle.living() {
             demand(self.world.oracle.nodes[node].silent, || format!("no silence: {}", self.world.dump()))?;
         }
         for node in self.world.oracle.living() {
             self.world.oracle.resume(node)?;
         }
-        self.world.rest("the end of the last silence")
+        self.rest("the end of the last silence")
     }
 
     /// All nodes part from each other, some by themselves and some only in answer; then no connection may be
@@ -86,7 +95,7 @@ impl Scenario {
                 self.world.service(a)?;
             }
         }
-        self.world.rest("the last goodbye")?;
+        self.rest("the last goodbye")?;
         for (a, b, ..) in self.world.oracle.pairs() {
             demand(a == b, || format!("{a} and {b} have said goodbye and live on: {}", self.world.dump()))?;
         }

@@ -26,6 +26,7 @@ mod score3;
 mod switched;
 mod throughput;
 mod upcalls;
+mod verdicts;
 mod world;
 
 pub use congestion::{

@@ -7,6 +7,7 @@ use super::event::Event;
 use super::laziness::Laziness;
 use super::mishap::Mishap;
 use super::profile::Profile;
+use super::verdicts::Verdicts;
 use super::world::{Carriage, World};
 use crate::Rng;
 use tasuki_testkit::Check;
@@ -32,6 +33,8 @@ pub(crate) struct Scenario {
     pub reports: Option<Reports>,
     /// Which endpoints doubt whether which peers live, if any do.
     pub doubts: Option<Doubts>,
+    /// Which endpoints give up peers that live, if any do.
+    pub verdicts: Option<Verdicts>,
 }
 
 impl Scenario {
@@ -54,6 +57,7 @@ impl Scenario {
         let (next_place, mishap_due, buffers_left) = (0, 0, BUFFERS);
         let reports = if carriage == Carriage::Perfect { None } else { Reports::of(seed) };
         let doubts = if carriage == Carriage::Perfect { None } else { Doubts::of(seed) };
+        let verdicts = if carriage == Carriage::Perfect { None } else { Verdicts::of(seed) };
         let mut scenario = Scenario {
             world,
             profile,
@@ -64,6 +68,7 @@ impl Scenario {
             mishap_due,
             reports,
             doubts,
+            verdicts,
         };
         for _ in 0..scenario.profile.nodes {
             scenario.newcomer(None);
@@ -142,6 +147,9 @@ impl Scenario {
         }
         if let Some(doubts) = &mut self.doubts {
             doubts.begin(&mut self.world, a, b);
+        }
+        if let Some(verdicts) = &mut self.verdicts {
+            verdicts.begin(&mut self.world, node, other);
         }
         match self.world.rng.below(if self.profile.two_lanes { 6 } else { 5 }) {
             0 if kinds.stops => {

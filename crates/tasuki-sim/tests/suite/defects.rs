@@ -16,7 +16,7 @@ const ELSEWHERE: [tasuki_msg::Defect; 2] = [
 ];
 
 /// Defects of the packet layer that cannot show here; its own tests catch them.
-const ELSEWHERE_PROTO: [tasuki_proto::Defect; 6] = [
+const ELSEWHERE_PROTO: [tasuki_proto::Defect; 5] = [
     // A packet for another incarnation also has another secret, and is dropped for that reason.
     tasuki_proto::Defect::AnyIncarnation,
     // These make rails unusable or leave them unused, which costs speed alone; the oracle demands no speed of
@@ -25,8 +25,6 @@ const ELSEWHERE_PROTO: [tasuki_proto::Defect; 6] = [
     tasuki_proto::Defect::NeverBack,
     tasuki_proto::Defect::AckSameRail,
     tasuki_proto::Defect::FirstTripStays,
-    // Here only the dead are given up, and those that have refused a connection themselves.
-    tasuki_proto::Defect::GivesUpSilently,
 ];
 
 fn all() -> Vec<Defect> {
