@@ -11,7 +11,7 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use tasuki_cluster::{
-    Cable, Cluster, DEFAULT_RATE, End, HostId, MTU_MAX, MTU_MIN, MacAddr, Nic, NicId, Rate, SshAddress,
+    Cable, Cluster, DEFAULT_RATE, End, Host, HostId, MTU_MAX, MTU_MIN, MacAddr, Nic, NicId, Rate, SshAddress,
     Switch, SwitchId, check_label,
 };
 
@@ -30,6 +30,10 @@ pub struct Description {
     pub text: String,
     /// NICs that do not tell their rate, so that one is assumed.
     pub assumed: BTreeSet<NicId>,
+    /// Hosts that did not answer, by what they were reached as.
+    pub(crate) absent: Vec<Host>,
+    /// Names of hosts that answered and that no cable joins with the cluster.
+    pub(crate) apart: BTreeSet<String>,
 }
 
 impl Description {
@@ -51,11 +55,13 @@ pub fn describe(
     discovered: &Discovered,
     management: impl Fn(usize) -> Option<SshAddress>,
 ) -> Description {
-    let Discovered { hosts, graph, measured } = discovered;
+    let Discovered { hosts, names, graph, measured } = discovered;
     let mut findings = graph.findings.clone();
     let kept = largest(hosts, graph);
+    let mut apart = BTreeSet::new();
     for (number, host) in hosts.iter().enumerate() {
         let Some(host) = host.as_ref().filter(|_| !kept.contains(&number)) else { continue };
+        apart.insert(host.name.clone());
         let says = format!("{} is not in the file: no cable joins it with the others", host.name);
         findings.push(Finding::new(Kind::Apart, [], says, "cable it, and run `tasuki discover` again"));
     }
@@ -76,7 +82,10 @@ pub fn describe(
     graph.cables.iter().for_each(|ends| builder.add_cable(*ends));
     graph.segments.iter().for_each(|segment| builder.add_segment(segment, hosts));
     let Builder { cluster, notes, as_one, assumed, .. } = builder;
-    let mut description = Description { cluster, findings, notes, as_one, text: String::new(), assumed };
+    let absent = (0..hosts.len()).filter(|&number| hosts[number].is_none());
+    let absent = absent.map(|number| bare_host(names[number].clone(), management(number))).collect();
+    let text = String::new();
+    let mut description = Description { cluster, findings, notes, as_one, text, assumed, absent, apart };
     description.text = description.text_of(&description.cluster);
     description
 }

@@ -41,6 +41,8 @@ pub struct Options {
 pub struct Discovered {
     /// What the hosts have told, in the order of the list; `None`: a host did not answer.
     pub hosts: Vec<Option<HostSight>>,
+    /// What the hosts were reached as, in the same order.
+    pub names: Vec<String>,
     /// What follows from it.
     pub graph: Graph,
     /// What was measured between NICs.
@@ -106,7 +108,8 @@ impl<'a> Discoverer<'a> {
         (self.progress)(0.9, "putting NICs back");
         self.end(&mut graph);
         self.tell_of_hosts(&mut graph);
-        Ok(Discovered { hosts: self.hosts, graph, measured: measured.unwrap_or_default() })
+        let names = (0..fleet.len()).map(|host| fleet.name(host)).collect();
+        Ok(Discovered { hosts: self.hosts, names, graph, measured: measured.unwrap_or_default() })
     }
 
     /// Asks some hosts what they have heard.
@@ -212,7 +215,8 @@ impl<'a> Discoverer<'a> {
     fn tell_of_hosts(&self, graph: &mut Graph) {
         for (host, why) in &self.failed {
             let says = format!("{} did not take part: {why}", self.fleet.name(*host));
-            let advice = "NICs at the other ends of its cables look silent; mend that and run again";
+            let advice = "a file that has it keeps it; NICs at the other ends of its cables look silent; \
+                          mend that and run again";
             graph.findings.insert(0, Finding::new(Kind::Unreached, [], says, advice));
         }
         for host in self.hosts.iter().flatten() {

@@ -66,7 +66,7 @@ pub(crate) fn add(revised: &mut Cluster, known: &Cluster, domains: &[Domain]) {
 }
 
 /// The switch and port of each NIC, by the NIC's name.
-fn places_of(cluster: &Cluster) -> BTreeMap<String, (usize, u32)> {
+pub(crate) fn places_of(cluster: &Cluster) -> BTreeMap<String, (usize, u32)> {
     let place = |cable: &Cable| match cable.ends {
         [End::Nic(nic), End::Port { switch, port }] | [End::Port { switch, port }, End::Nic(nic)] => {
             Some((cluster.nic_name(nic), (switch.0, port)))
@@ -85,7 +85,7 @@ fn joined(cluster: &Cluster) -> impl Iterator<Item = [usize; 2]> {
 }
 
 /// Of each switch: a number that it shares with those that are connected to it.
-fn groups(cluster: &Cluster) -> Vec<usize> {
+pub(crate) fn groups(cluster: &Cluster) -> Vec<usize> {
     let mut groups: Vec<usize> = (0..cluster.switches.len()).collect();
     for [a, b] in joined(cluster) {
         let (from, to) = (groups[a], groups[b]);

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agent;
+mod away;
 mod blame;
 mod book;
 mod describe;

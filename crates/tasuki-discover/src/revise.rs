@@ -1,6 +1,7 @@
 //! A cluster file that is there, brought up to date with what was found: what only a person can know stays.
 
 use crate::{
+    away,
     describe::Description,
     known_switches::{self, Domain},
 };
@@ -10,6 +11,7 @@ use tasuki_cluster::{Cable, Cluster, End, Host, HostId, Nic, NicId};
 /// The cluster of a file with the hosts, NICs and cables that were found. Options of the file, of its hosts
 /// and of NICs that are still there stay, and so do the order of hosts and NICs, names and ports of switches,
 /// the switches between NICs that still hear each other, lengths of cables, and rates that NICs do not tell.
+/// Hosts that did not answer stay as the file has them.
 pub fn revised(known: &Cluster, found: &Description) -> Cluster {
     let mut revised = Cluster {
         hosts: Vec::new(),
@@ -19,15 +21,23 @@ pub fn revised(known: &Cluster, found: &Description) -> Cluster {
         ..known.clone()
     };
     let mut places = BTreeMap::new();
-    let found_hosts = &found.cluster.hosts;
-    for number in order(&known.hosts, found_hosts, |host| &host.name) {
-        let host = &found_hosts[number];
+    let stay = away::hosts(known, found);
+    let mut found_hosts: Vec<(Option<HostId>, &Host)> =
+        found.cluster.hosts.iter().enumerate().map(|(number, host)| (Some(HostId(number)), host)).collect();
+    found_hosts.extend(stay.iter().map(|&number| (None, &known.hosts[number])));
+    let known_hosts: Vec<(Option<HostId>, &Host)> = known.hosts.iter().map(|host| (None, host)).collect();
+    for at in order(&known_hosts, &found_hosts, |(_, host)| &host.name) {
+        let (number, host) = found_hosts[at];
+        let Some(number) = number else {
+            revised.hosts.push(host.clone());
+            continue;
+        };
         let old = known.hosts.iter().find(|old| old.name == host.name);
         let id = HostId(revised.hosts.len());
         let old_nics = old.map_or(&[][..], |old| &old.nics);
         let mut nics = Vec::new();
         for index in order(old_nics, &host.nics, |nic| &nic.name) {
-            let from = NicId { host: HostId(number), index };
+            let from = NicId { host: number, index };
             places.insert(from, NicId { host: id, index: nics.len() });
             let nic = &host.nics[index];
             let old = old_nics.iter().find(|old| old.name == nic.name);
@@ -35,7 +45,9 @@ pub fn revised(known: &Cluster, found: &Description) -> Cluster {
         }
         revised.hosts.push(Host { nics, ..old.unwrap_or(host).clone() });
     }
-    known_switches::add(&mut revised, known, &domains(&found.cluster, &places));
+    let mut domains = domains(&found.cluster, &places);
+    away::join(&mut domains, known, &stay, &revised);
+    known_switches::add(&mut revised, known, &domains);
     keep_lengths_and_order(&mut revised, known);
     revised
 }
@@ -121,6 +133,8 @@ mod tests {
             as_one: Vec::new(),
             text: String::new(),
             assumed,
+            absent: Vec::new(),
+            apart: BTreeSet::new(),
         }
     }
 
