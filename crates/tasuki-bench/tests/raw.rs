@@ -12,6 +12,7 @@ use std::{
 use tasuki_bench::raw::{self, DrainTest, Measure, Protocol, RawError, Serve, StreamTest, Test};
 use tasuki_rate::{Receiver, Slow};
 use tasuki_sys::{netlink::Netlink, netns::within};
+use tasuki_testkit::ports::own_port;
 
 const PORT: u16 = 7777;
 const ALL: [Protocol; 4] = [Protocol::Tcp, Protocol::TcpSpin, Protocol::Udp, Protocol::PacketRing];
@@ -216,10 +217,6 @@ fn loopback(port: u16, tests: Vec<Test>) -> Outcome<raw::Outcome> {
     Ok(outcome)
 }
 
-fn free_port() -> Outcome<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
-}
-
 #[test]
 fn what_cannot_be_measured_is_said_and_the_rest_is_measured() -> Outcome {
     let tests = vec![
@@ -235,7 +232,7 @@ fn what_cannot_be_measured_is_said_and_the_rest_is_measured() -> Outcome {
         Test::Drain(drain(Protocol::Tcp, 1, Slow::No, None)),
         Test::Drain(drain(Protocol::Udp, 0, Slow::No, None)),
     ];
-    let outcome = loopback(free_port()?, tests)?;
+    let outcome = loopback(own_port(), tests)?;
     let reasons: Vec<&str> = outcome.failures.iter().map(|failure| failure.reason.as_str()).collect();
     assert_eq!(reasons.len(), 6, "{reasons:?}");
     assert!(reasons[0].contains("interface") && reasons[1].contains("4 to 65507"), "{reasons:?}");
@@ -248,7 +245,7 @@ fn what_cannot_be_measured_is_said_and_the_rest_is_measured() -> Outcome {
 
 #[test]
 fn nobody_is_waited_for_forever() -> Outcome {
-    let port = free_port()?;
+    let port = own_port();
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let server = Serve { listen, silence_limit_s: 0.05, ..serve_options(Ipv4Addr::LOCALHOST, None) };
     assert!(matches!(raw::serve(&server), Err(RawError::Control { .. })));

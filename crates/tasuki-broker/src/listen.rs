@@ -4,7 +4,8 @@ use crate::ServeError;
 use nix::{
     sys::{
         socket::{
-            AddressFamily, Backlog, SockFlag, SockType, UnixAddr, bind, connect, getsockopt, listen, socket,
+            AddressFamily, Backlog, Shutdown, SockFlag, SockType, UnixAddr, bind, connect, getsockopt,
+            listen, shutdown, socket,
             sockopt::{AcceptConn, SockType as SockTypeOf},
         },
         stat::{Mode, fchmod},
@@ -98,6 +99,8 @@ impl Drop for Listener {
             // If this fails, the next broker removes the file.
             let _ = fs::remove_file(path);
         }
+        // A child between fork and exec has a copy of the descriptor, which would keep the socket listening.
+        let _ = shutdown(self.fd.as_raw_fd(), Shutdown::Both);
     }
 }
 

@@ -301,11 +301,13 @@ fn a_place_is_taken_over_from_the_dead_and_from_nobody_else() {
     // After SIGKILL the broker's file is still there.
     let left = folder.path().join("left");
     std::fs::hard_link(&path, &left).expect("a link");
+    // A child that another thread starts has a copy of the socket until it runs its program.
+    let child = first.as_fd().try_clone_to_owned().expect("a copy");
     drop(first);
     assert!(!path.exists(), "removed by its owner");
     std::fs::rename(&left, &path).expect("back");
     let second = Listener::bind(&path, 0).expect("listens in its place");
-    drop(second);
+    drop((second, child));
     std::fs::write(&path, "precious").expect("a file");
     assert!(Listener::bind(&path, 0).is_err());
     assert_eq!(std::fs::read_to_string(&path).expect("still there"), "precious");

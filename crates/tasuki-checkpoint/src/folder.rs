@@ -54,8 +54,16 @@ impl Stamp {
 pub struct Folder {
     path: PathBuf,
     rank: usize,
-    /// As long as it is open no other process of this rank may use the folder.
-    _lock: File,
+    /// As long as it is locked no other process of this rank may use the folder.
+    lock: File,
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // A child of the program has a copy of the descriptor until it runs another program, so closing it is
+        // not enough. A lock that stays all the same ends with these processes.
+        let _ = self.lock.unlock();
+    }
 }
 
 impl Folder {
@@ -70,7 +78,7 @@ impl Folder {
         let opened = OpenOptions::new().create(true).append(true).mode(0o600).open(&lock);
         let file = opened.map_err(Error::file("open", &lock))?;
         match file.try_lock() {
-            Ok(()) => Ok(Folder { path: path.to_owned(), rank, _lock: file }),
+            Ok(()) => Ok(Folder { path: path.to_owned(), rank, lock: file }),
             Err(TryLockError::WouldBlock) => Err(Error::InUse { path: path.to_owned(), rank }),
             Err(TryLockError::Error(error)) => Err(Error::file("lock", &lock)(error)),
         }
@@ -260,5 +268,21 @@ impl Drop for Draft {
     fn drop(&mut self) {
         // After `keep` there is no file of this name any more.
         let _ = fs::remove_file(&self.aside);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_free_when_it_is_closed_though_a_child_has_a_copy_of_its_descriptors() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::open(place.path(), 0).unwrap();
+        assert!(matches!(Folder::open(place.path(), 0), Err(Error::InUse { .. })));
+        let child = folder.lock.try_clone().unwrap();
+        drop(folder);
+        assert!(Folder::open(place.path(), 0).is_ok());
+        drop(child);
     }
 }

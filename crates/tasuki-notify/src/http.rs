@@ -141,6 +141,7 @@ mod https_tests;
 mod tests {
     use super::*;
     use std::{net::TcpListener, thread};
+    use tasuki_testkit::ports::own_port;
 
     /// A server that answers one connection with this text, and gives back what it was sent.
     fn server(answer: &'static str) -> (u16, thread::JoinHandle<String>) {
@@ -184,9 +185,7 @@ mod tests {
             assert_eq!(matches!(failure, Failure::Passing(_)), passes, "{answer}: {failure:?}");
             served.join().unwrap();
         }
-        // Nobody listens at a port that was just given back.
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let failure = post("127.0.0.1", port, "/", "{}").unwrap_err();
+        let failure = post("127.0.0.1", own_port(), "/", "{}").unwrap_err();
         assert!(matches!(&failure, Failure::Passing(why) if why.contains("connect")), "{failure:?}");
     }
 }

@@ -7,7 +7,6 @@ use crate::{
     uplink::{Change, Uplink},
 };
 use std::{
-    net::TcpListener,
     thread,
     time::{Duration, Instant},
 };
@@ -16,6 +15,7 @@ use tasuki_cluster::{
     generate::{Options, generate},
 };
 use tasuki_control::{Fence, Hello, Order, Presence, Reply, Report};
+use tasuki_testkit::ports::own_port;
 
 fn cluster() -> Cluster {
     generate(&"full:2".parse().expect("a shape"), &Options::default()).expect("a cluster")
@@ -23,7 +23,7 @@ fn cluster() -> Cluster {
 
 /// The bundles of two hosts that are both this machine, with new keys.
 fn bundles() -> Vec<Bundle> {
-    let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+    let free = own_port();
     let mut bundles = Bundle::make_all(&cluster(), 1, true).expect("bundles");
     for bundle in &mut bundles {
         bundle.port = free;

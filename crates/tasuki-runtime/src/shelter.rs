@@ -166,7 +166,11 @@ fn shepherd_of(socket: &Path) -> Option<Pid> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::{fs::PermissionsExt, net::UnixListener};
+    use nix::sys::socket::{Shutdown, shutdown};
+    use std::os::{
+        fd::AsRawFd,
+        unix::{fs::PermissionsExt, net::UnixListener},
+    };
 
     #[test]
     fn a_folder_that_others_may_enter_is_refused() {
@@ -190,7 +194,9 @@ mod tests {
         let [killed, other] = [0, 1].map(|which| 1 << 42 | u64::from(std::process::id()) << 1 | which);
         // A shepherd that was killed: nobody listens at its socket any more.
         shelter.note(killed, &BTreeMap::new()).unwrap();
-        drop(UnixListener::bind(shelter.socket(killed)).unwrap());
+        let gone = UnixListener::bind(shelter.socket(killed)).unwrap();
+        // A child that another test starts has a copy of the socket until it runs its program.
+        shutdown(gone.as_raw_fd(), Shutdown::Both).unwrap();
         // One of another version, which was killed as well.
         Shelter::open(&own, "1").unwrap().note(other, &BTreeMap::new()).unwrap();
         assert_eq!(numbers(&own), [killed, other].into());

@@ -4,7 +4,7 @@
 use crate::{StripeError, error::doing};
 use aya::{
     maps::{Map, MapData, MapInfo},
-    programs::loaded_programs,
+    programs::{ProgramInfo, loaded_programs},
 };
 use std::collections::BTreeSet;
 use tasuki_sys::netlink::{AttachedProgram, Netlink};
@@ -60,14 +60,12 @@ impl Found {
     /// One of the program's tables. Needs root.
     pub(crate) fn table(&self, name: &str) -> Result<MapData, StripeError> {
         let lost = || StripeError::Program { doing: "find the tables", why: "the program has ended".into() };
-        let mut programs = loaded_programs();
-        let program = programs.find_map(|program| match program {
-            Ok(program) if program.id() == self.program => Some(Ok(program)),
-            Ok(_) => None,
-            Err(error) => Some(Err(error)),
-        });
-        let program = program.ok_or_else(lost)?.map_err(doing("find the program"))?;
-        let ids = program.map_ids().map_err(doing("list the tables"))?.unwrap_or_default();
+        let ids = self
+            .information()?
+            .ok_or_else(lost)?
+            .map_ids()
+            .map_err(doing("list the tables"))?
+            .unwrap_or_default();
         for id in ids {
             let info = MapInfo::from_id(id).map_err(doing("look at a table"))?;
             if info.name_as_str() == Some(name) {
@@ -77,8 +75,46 @@ impl Found {
         Err(lost())
     }
 
+    /// What the kernel tells of the program; `None`: it has ended.
+    fn information(&self) -> Result<Option<ProgramInfo>, StripeError> {
+        let found = search(loaded_programs(), |program| program.id() == self.program);
+        found.map_err(doing("find the program"))
+    }
+
     /// One of the program's tables that is an array. Needs root.
     pub(crate) fn array(&self, name: &str) -> Result<Map, StripeError> {
         Ok(Map::Array(self.table(name)?))
+    }
+}
+
+/// The one of these that is looked for; `None`: it is not there. Others may end while they are looked at,
+/// which is an error of these alone.
+fn search<T, E>(
+    all: impl IntoIterator<Item = Result<T, E>>,
+    is_it: impl Fn(&T) -> bool,
+) -> Result<Option<T>, E> {
+    let mut failed = None;
+    for one in all {
+        match one {
+            Ok(one) if is_it(&one) => return Ok(Some(one)),
+            Ok(_) => {}
+            Err(error) => failed = Some(error),
+        }
+    }
+    failed.map_or(Ok(None), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::search;
+
+    /// The kernel counts programs up, and any of them may end between its number and its description.
+    #[test]
+    fn programs_that_end_meanwhile_do_not_hide_the_one_that_is_looked_for() {
+        let is_it = |program: &u32| *program == 7;
+        let ended = Err("No such file or directory");
+        assert_eq!(search([Ok(3), ended, Ok(7), ended], is_it), Ok(Some(7)));
+        assert_eq!(search([Ok(3), Ok(8)], is_it), Ok::<_, &str>(None));
+        assert_eq!(search([Err("Operation not permitted")], is_it), Err("Operation not permitted"));
     }
 }

@@ -1,6 +1,7 @@
 //! What test suites share, so that it is written and corrected once.
 //!
 //! * [`replay`]: the seed of a randomised test, and the command that runs it again.
+//! * [`ports`]: ports that a test has to itself.
 //! * [`defects`]: the proof that a suite can fail, by planted defects.
 //! * [`oracle`] (feature `oracle`): what message layers must do, checked call by call and frame by frame. It
 //!   serves the suite of `tasuki-msg` and the fault simulation of `tasuki-sim`, which differ in what carries
@@ -18,6 +19,7 @@ pub mod defects;
 pub mod model;
 #[cfg(feature = "oracle")]
 pub mod oracle;
+pub mod ports;
 pub mod replay;
 #[cfg(feature = "oracle")]
 mod trace;

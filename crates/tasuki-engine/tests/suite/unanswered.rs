@@ -4,6 +4,7 @@
 use crate::node::{Lane, Node, options, run};
 use std::{net::UdpSocket, time::Duration};
 use tasuki_engine::{Completion, Endpoint, Options};
+use tasuki_testkit::ports::own_port;
 
 /// Sends to a peer that does not answer at this port, and waits until the receive of its answer has failed.
 /// `greeting`: how long silence alone is waited for.
@@ -36,6 +37,5 @@ fn who_waits_for_a_peer_that_never_answers_is_told() {
 /// even if silence alone is waited for without an end.
 #[test]
 fn who_waits_for_a_peer_whose_port_is_closed_is_told() {
-    let closed = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    ask(Duration::ZERO, closed);
+    ask(Duration::ZERO, own_port());
 }

@@ -60,11 +60,17 @@ impl Worker {
 mod tests {
     use super::*;
     use crate::shelter::Shelter;
-    use nix::libc::O_NONBLOCK;
+    use nix::{
+        libc::O_NONBLOCK,
+        sys::socket::{Shutdown, shutdown},
+    };
     use std::{
         collections::BTreeMap,
         fs,
-        os::unix::{fs::OpenOptionsExt, net::UnixListener},
+        os::{
+            fd::AsRawFd,
+            unix::{fs::OpenOptionsExt, net::UnixListener},
+        },
         process::{self, Command},
         sync::mpsc,
     };
@@ -120,8 +126,11 @@ mod tests {
         let jobs = told(|worker| {
             let listener = UnixListener::bind(worker.shelter.socket(job())).unwrap();
             assert_eq!(worker.take_over(), [job()]);
-            drop(listener.accept().unwrap());
-            drop(listener);
+            let (shepherd, _) = listener.accept().unwrap();
+            // A child that another test starts has copies of both until it runs its program.
+            for socket in [shepherd.as_raw_fd(), listener.as_raw_fd()] {
+                shutdown(socket, Shutdown::Both).unwrap();
+            }
             worker.pull(job());
             vec![job()]
         });
