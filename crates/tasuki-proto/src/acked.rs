@@ -169,6 +169,15 @@ impl Conn {
         if path.flights == 0 {
             path.pto_at = None;
         }
+        self.doubt_acknowledged(sent.acknowledges);
+    }
+
+    /// A packet with the acknowledgements of the first packets with new content, so many of them, is lost:
+    /// before the connection closes they must be sent again.
+    pub fn doubt_acknowledged(&mut self, packets: u64) {
+        if packets > self.content_confirmed {
+            self.content_acked = self.content_confirmed;
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Packing frames into packets: first what was lost, then what is new.
 
 use tasuki_tuning::packets;
-use tasuki_wire::{Data, Frame, PacketBuilder, Start};
+use tasuki_wire::{Control, Data, Frame, PacketBuilder, Start};
 
 use crate::conn::{Conn, Context};
 use crate::defect::Defect;
@@ -22,8 +22,11 @@ impl Conn {
         while self.outbox.more && self.outbox.has_room() {
             match upcalls.next(self.id, cx.config.chunk) {
                 Some(frame) if self.outbox.push(frame) => {
-                    if matches!(frame, Outgoing::Data { .. }) {
-                        self.prove_rails();
+                    match frame {
+                        Outgoing::Data { .. } => self.prove_rails(),
+                        // This side may leave once the peer has it, and then answers no more.
+                        Outgoing::Control(Control::Bye { .. }) => self.owe_all_acks(),
+                        Outgoing::Control(_) | Outgoing::Start { .. } => {}
                     }
                     return true;
                 }

@@ -21,6 +21,8 @@ pub(crate) struct AckOwed {
     pub pending: bool,
     /// The acknowledgement is due now.
     pub now: bool,
+    /// Count of the connection's packets with new content when the last one of this path arrived.
+    pub content: u64,
     /// The acknowledgement is due at this time at the latest.
     pub at: Option<Time>,
     pub full: u32,

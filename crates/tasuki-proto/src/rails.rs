@@ -148,7 +148,7 @@ impl Conn {
     pub fn requeue_in_flight(&mut self, at: usize, cx: &Context<'_>) -> u32 {
         let path = &mut self.paths[at];
         let mut number = path.sent.first_number();
-        let (mut lost, mut long) = (0, 0);
+        let (mut lost, mut long, mut acknowledged) = (0, 0, 0);
         while number < path.sent.next_number() {
             let Some(sent) = path.sent.get_mut(number) else { break };
             if sent.fate == Fate::Flight {
@@ -156,6 +156,7 @@ impl Conn {
                 let sent = *sent;
                 lost += 1;
                 long += u32::from(sent.bytes as usize > floor_len(path.id.lane));
+                acknowledged = sent.acknowledges.max(acknowledged);
                 self.welcome_due |= sent.says.welcome && !self.peer_knows;
                 self.rails_due |= sent.says.rails;
                 if !cx.plant.is(Defect::DeathLoses) {
@@ -170,6 +171,7 @@ impl Conn {
         (path.in_flight, path.flights, path.pto_streak) = (0, 0, 0);
         (path.loss_at, path.pto_at, path.ping_due) = (None, None, false);
         path.sent.settle();
+        self.doubt_acknowledged(acknowledged);
         long
     }
 

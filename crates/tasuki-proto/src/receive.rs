@@ -114,6 +114,9 @@ impl Conn {
             self.mark_up(at, cx);
         }
         let path = &mut self.paths[at];
+        if asks.content {
+            path.owed.content = self.content;
+        }
         path.stats.received_packets += 1;
         path.stats.received_bytes += u64::from(length);
         // The peer was heard, so it can perhaps hear this side again.

@@ -103,9 +103,7 @@ impl Conn {
             return None;
         }
         if self.closing.is_some() {
-            for path in &mut self.paths {
-                path.owed.pending |= path.received.any();
-            }
+            self.owe_all_acks();
         }
         // A ping is short: the path may be silent because it does not pass long packets any more.
         let (mut builder, mut tx) = self.begin(at, floor_len(self.paths[at].id.lane), packet)?;
@@ -151,9 +149,7 @@ impl Conn {
         let (mut builder, mut tx) = self.begin(at, most, packet)?;
         self.push_news(&mut builder, &mut tx, cx);
         if parting {
-            for path in &mut self.paths {
-                path.owed.pending |= path.received.any();
-            }
+            self.owe_all_acks();
         }
         // On a path whose acknowledgements are missing every packet is a ping: the peer answers the second of
         // several in a row over paths that it has not proven, too, which may be the only ones that lead back.
@@ -184,6 +180,14 @@ impl Conn {
         if self.rails_due && builder.push(&Frame::Rails(self.own_rails())).is_ok() {
             self.rails_due = false;
             tx.says.rails = true;
+        }
+    }
+
+    /// What has arrived on all paths is acknowledged once more, in the next packet or, where it has no room,
+    /// in packets of their own.
+    pub fn owe_all_acks(&mut self) {
+        for path in self.paths.iter_mut().filter(|path| path.received.any()) {
+            (path.owed.pending, path.owed.now) = (true, true);
         }
     }
 

@@ -59,6 +59,8 @@ impl Conn {
             let bit = 1u32.checked_shl(tx.path as u32).unwrap_or(0);
             let also = path.owed.everywhere & bit != 0;
             if !path.owed.pending && !also {
+                // It was acknowledged in a packet that may be lost unnoticed, or was lost.
+                all &= path.owed.content <= self.content_confirmed;
                 continue;
             }
             // Acknowledgements of other paths go along only if little is queued on this one: one that waits

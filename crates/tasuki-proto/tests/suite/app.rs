@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use tasuki_proto::{ConnId, Outgoing, Payload, Upcalls};
-use tasuki_wire::{Control, Frame, Greeting, Rail, RefuseReason};
+use tasuki_wire::{Control, Frame, Greeting, Mark, Rail, RefuseReason};
 
 /// The byte at offset `at` of message `seq`.
 pub fn byte(seq: u64, at: u64) -> u8 {
@@ -39,6 +39,10 @@ pub struct App {
     pub bytes: u64,
     controls_got: HashMap<u64, u64>,
     pub control_count: u64,
+    /// A goodbye is to be sent.
+    says_bye: bool,
+    /// Number of goodbyes received.
+    pub byes: u64,
     pub accepted: Vec<ConnId>,
     /// The first error that was found.
     pub fault: Option<String>,
@@ -61,6 +65,10 @@ impl App {
     pub fn send_control(&mut self) {
         self.controls.push_back(self.next_control);
         self.next_control += 1;
+    }
+
+    pub fn send_bye(&mut self) {
+        self.says_bye = true;
     }
 
     pub fn sent(&self) -> u64 {
@@ -157,6 +165,10 @@ impl Upcalls for App {
             let payload = self.payload(seq, sent, part);
             return Some(Outgoing::Data { seq, offset: sent, early: len, payload });
         }
+        if std::mem::take(&mut self.says_bye) {
+            let mark = Mark { frames: self.next_seq, bytes: self.next_key };
+            return Some(Outgoing::Control(Control::Bye { mark }));
+        }
         let (seq, len) = self.queue.pop_front()?;
         let inline = len.min(self.start_room.min(room) as u64);
         self.current = (inline < len).then_some((seq, len, inline));
@@ -210,6 +222,7 @@ impl Upcalls for App {
                     self.wrong(format!("control {seq} is wrong or came twice"));
                 }
             }
+            Frame::Control { control: Control::Bye { .. }, .. } => self.byes += 1,
             other => self.wrong(format!("unexpected {other:?}")),
         }
     }

@@ -69,6 +69,47 @@ pub fn any_of_the_last_packets_may_be_lost() {
     }
 }
 
+/// Acknowledgements that went alone are lost, which their sender cannot notice. It says goodbye and leaves;
+/// its peer does not have to find out by itself that everything has arrived.
+#[test]
+fn acknowledgements_that_are_lost_before_the_goodbye_hold_up_nobody() {
+    for rails in [1, 2, 3] {
+        for lost in 1..4 {
+            let mut net = Net::new(36, &vec![Link::new(1000, 20, 256); rails], true);
+            for host in [0, 1] {
+                net.send(host, 300_000);
+            }
+            net.settle(100);
+            net.run_us(1_000_000);
+            let before = net.hosts[1].app.messages;
+            net.send(0, 3000);
+            net.run_until(5, "delivered", |net| net.hosts[1].app.messages > before);
+            net.eat = [0, lost];
+            net.run_until(10_000, "lost", |net| net.eat[1] == 0);
+            let took = leave(&mut net);
+            assert!(took < 500_000_000, "{rails} rails, {lost} lost: {took} ns: {}", net.describe());
+        }
+    }
+}
+
+/// Host 1 says goodbye, and each side closes when it has the other's; returns how long it takes until both
+/// have closed, ns.
+fn leave(net: &mut Net) -> u64 {
+    let (ids, start) = ([0, 1].map(|host| net.conn(host)), net.now);
+    net.send_bye(1);
+    net.run_until(1000, "goodbye", |net| net.hosts[0].app.byes == 1);
+    net.send_bye(0);
+    net.hosts[0].proto.close(ids[0]);
+    net.flush(0);
+    net.run_until(1000, "goodbye", |net| net.hosts[1].app.byes == 1);
+    net.hosts[1].proto.close(ids[1]);
+    net.flush(1);
+    for host in [0, 1] {
+        net.run_until(20_000, "closed", |net| net.hosts[host].events.contains(&Event::Closed(ids[host])));
+    }
+    net.now - start
+}
+
 #[test]
 fn the_closing_state_is_bounded_in_time() {
     let mut net = Net::new(33, &[Link::new(1000, 20, 256)], true);

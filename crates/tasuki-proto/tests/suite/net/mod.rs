@@ -177,6 +177,11 @@ impl Net {
         self.pump(host);
     }
 
+    pub fn send_bye(&mut self, host: usize) {
+        self.hosts[host].app.send_bye();
+        self.pump(host);
+    }
+
     /// Tells a host, rightly or wrongly, that its NIC of a rail has a carrier or none.
     pub fn set_carrier(&mut self, host: usize, rail: u8, carrier: bool) {
         if let Some(id) = self.hosts[host].conn {
