@@ -36,12 +36,14 @@ fn build() -> Option<PathBuf> {
 }
 
 /// An mpirun that allows Open MPI more ranks than cores, as root too. The options are environment variables,
-/// which other MPIs ignore.
-fn mpirun(transport: &str, ranks: u32) -> Command {
+/// which other MPIs ignore. Open MPI 4 gets a folder for its files: it has one for all jobs of a user, and a
+/// job that ends takes it away while another begins.
+fn mpirun(transport: &str, ranks: u32, folder: &Path) -> Command {
     let mut command = Command::new("mpirun");
     command
         .args(["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"])
         .args(["--mca", "pml", "ob1", "--mca", "btl", transport, "-np", &ranks.to_string()])
+        .env("OMPI_MCA_orte_tmpdir_base", folder)
         .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
         .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     command
@@ -49,7 +51,8 @@ fn mpirun(transport: &str, ranks: u32) -> Command {
 
 fn run(ranks: u32, arguments: &[&str]) -> Option<Output> {
     let program = built()?;
-    let mut command = mpirun("vader,self", ranks);
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = mpirun("vader,self", ranks, folder.path());
     match run_limited(command.arg(program).args(arguments), LIMIT) {
         Ok(output) => Some(output),
         Err(error) => panic!("mpirun: {error}"),
@@ -188,7 +191,8 @@ impl Launch for Local {
             "endless" => Ok(run_limited(Command::new("sleep").arg("1000"), Duration::from_millis(50))?),
             "idle" => Ok(run_limited(&mut Command::new("true"), run.limit)?),
             transport => {
-                let mut command = mpirun(transport, run.ranks);
+                let folder = tempfile::tempdir()?;
+                let mut command = mpirun(transport, run.ranks, folder.path());
                 Ok(run_limited(command.arg(&self.program).args(run.arguments), run.limit)?)
             }
         }
