@@ -3,7 +3,7 @@
 
 use crate::{
     describe::Description,
-    known_switches::{Domain, groups, places_of},
+    known_switches::{Domain, groups},
 };
 use std::collections::{BTreeMap, BTreeSet};
 use tasuki_cluster::{Cluster, End, Host, HostId, NicId};
@@ -11,42 +11,39 @@ use tasuki_cluster::{Cluster, End, Host, HostId, NicId};
 /// The numbers in the file of the hosts that stay as they are: those that did not answer, and those that
 /// answered and heard nobody, if one that did not answer is at the other end of a cable or on their switch.
 pub(crate) fn hosts(known: &Cluster, found: &Description) -> BTreeSet<usize> {
-    let is_described = |host: &Host| found.cluster.hosts.iter().any(|other| other.name == host.name);
-    let of = |is_it: &dyn Fn(&Host) -> bool| -> BTreeSet<usize> {
-        let all = known.hosts.iter().enumerate();
-        all.filter(|(_, host)| !is_described(host) && is_it(host)).map(|(number, _)| number).collect()
+    let is_described =
+        |number: usize| found.cluster.hosts.iter().any(|other| other.name == known.hosts[number].name);
+    let of = |is_it: &dyn Fn(usize) -> bool| -> BTreeSet<usize> {
+        (0..known.hosts.len()).filter(|&number| !is_described(number) && is_it(number)).collect()
     };
-    let absent = of(&|host| found.absent.iter().any(|absent| is_same(host, absent)));
-    let apart = of(&|host| found.apart.contains(&host.name));
+    let absent = of(&|number| found.absent.iter().any(|absent| is_same(known, number, absent)));
+    let apart = of(&|number| found.apart.contains(&known.hosts[number].name));
     let media = media(known);
-    let joins = |medium: &&BTreeSet<NicId>, hosts: &BTreeSet<usize>| {
-        medium.iter().any(|nic| hosts.contains(&nic.host.0))
-    };
-    let reach: BTreeSet<usize> = media
-        .iter()
-        .filter(|medium| joins(medium, &absent))
-        .flat_map(|medium| medium.iter().map(|nic| nic.host.0))
-        .collect();
-    absent.iter().copied().chain(apart.intersection(&reach).copied()).collect()
+    let beside = media.iter().filter(|medium| has_one_of(medium, &absent));
+    let beside: BTreeSet<usize> = beside.flat_map(|medium| medium.keys().map(|nic| nic.host.0)).collect();
+    absent.iter().copied().chain(apart.intersection(&beside).copied()).collect()
 }
 
 /// Whether a host of the file is the one that was to be reached.
-fn is_same(host: &Host, absent: &Host) -> bool {
-    let address = |host: &Host| host.management.as_ref().map(|there| there.address().to_ascii_lowercase());
-    let own = address(host).unwrap_or_else(|| host.name.to_ascii_lowercase());
-    host.name.eq_ignore_ascii_case(&absent.name) || address(absent).is_some_and(|there| there == own)
+fn is_same(known: &Cluster, number: usize, absent: &Host) -> bool {
+    let reached = known.ssh_target(HostId(number)).address;
+    let typed = absent.management.as_ref();
+    known.hosts[number].name.eq_ignore_ascii_case(&absent.name)
+        || typed.is_some_and(|typed| typed.address().eq_ignore_ascii_case(reached))
 }
 
-/// All sets of NICs of a cluster that share a cable, or switches that are connected.
-fn media(cluster: &Cluster) -> Vec<BTreeSet<NicId>> {
+/// NICs that share a cable, or switches that are connected, each with its switch.
+type Medium = BTreeMap<NicId, Option<usize>>;
+
+fn media(cluster: &Cluster) -> Vec<Medium> {
     let groups = groups(cluster);
-    let mut shared: BTreeMap<usize, BTreeSet<NicId>> = BTreeMap::new();
+    let mut shared: BTreeMap<usize, Medium> = BTreeMap::new();
     let mut media = Vec::new();
     for cable in &cluster.cables {
         match cable.ends {
-            [End::Nic(a), End::Nic(b)] => media.push([a, b].into()),
+            [End::Nic(a), End::Nic(b)] => media.push([(a, None), (b, None)].into()),
             [End::Nic(nic), End::Port { switch, .. }] | [End::Port { switch, .. }, End::Nic(nic)] => {
-                shared.entry(groups[switch.0]).or_default().insert(nic);
+                shared.entry(groups[switch.0]).or_default().insert(nic, Some(switch.0));
             }
             [End::Port { .. }, End::Port { .. }] => {}
         }
@@ -55,29 +52,33 @@ fn media(cluster: &Cluster) -> Vec<BTreeSet<NicId>> {
     media
 }
 
+fn has_one_of(medium: &Medium, hosts: &BTreeSet<usize>) -> bool {
+    medium.keys().any(|nic| hosts.contains(&nic.host.0))
+}
+
 /// Adds the NICs of hosts that stay as they are to what was heard. `stay` has these hosts' numbers in the
 /// file, `revised` all hosts of the new one.
 pub(crate) fn join(domains: &mut Vec<Domain>, known: &Cluster, stay: &BTreeSet<usize>, revised: &Cluster) {
-    let places = places_of(known);
-    for medium in media(known).iter().filter(|medium| medium.iter().any(|nic| stay.contains(&nic.host.0))) {
-        let (away, others): (Vec<NicId>, Vec<NicId>) =
-            medium.iter().partition(|nic| stay.contains(&nic.host.0));
-        let of = |nics: &[NicId]| nics.iter().filter_map(|nic| now(known, *nic, revised)).collect::<Vec<_>>();
+    for medium in media(known).iter().filter(|medium| has_one_of(medium, stay)) {
+        let of = |stays: bool| {
+            let nics = medium.keys().filter(move |nic| stay.contains(&nic.host.0) == stays);
+            nics.filter_map(|nic| now(known, *nic, revised)).collect::<Vec<NicId>>()
+        };
+        let (away, others) = (of(true), of(false));
         let switch =
-            away.first().and_then(|nic| places.get(&known.nic_name(*nic))).map(|(switch, _)| *switch);
-        let others = of(&others);
+            medium.iter().find(|(nic, _)| stay.contains(&nic.host.0)).and_then(|(_, switch)| *switch);
         let is_heard = |domain: &Domain| others.iter().filter(|nic| domain.nics.contains(nic)).count();
         let home = (0..domains.len()).max_by_key(|&at| (is_heard(&domains[at]), usize::MAX - at));
         let home = home.filter(|&at| is_heard(&domains[at]) > 0);
         match (home, switch) {
             (Some(home), Some(switch)) => {
-                domains[home].nics.extend(of(&away));
+                domains[home].nics.extend(away);
                 domains[home].switch.get_or_insert_with(|| known.switches[switch].clone());
             }
             // The cable leads elsewhere now.
             (Some(_), None) => {}
             (None, switch) => {
-                let nics = of(&away).into_iter().chain(others).collect();
+                let nics = away.into_iter().chain(others).collect();
                 domains.push(Domain { nics, switch: switch.map(|switch| known.switches[switch].clone()) });
             }
         }

@@ -66,7 +66,7 @@ pub(crate) fn add(revised: &mut Cluster, known: &Cluster, domains: &[Domain]) {
 }
 
 /// The switch and port of each NIC, by the NIC's name.
-pub(crate) fn places_of(cluster: &Cluster) -> BTreeMap<String, (usize, u32)> {
+fn places_of(cluster: &Cluster) -> BTreeMap<String, (usize, u32)> {
     let place = |cable: &Cable| match cable.ends {
         [End::Nic(nic), End::Port { switch, port }] | [End::Port { switch, port }, End::Nic(nic)] => {
             Some((cluster.nic_name(nic), (switch.0, port)))

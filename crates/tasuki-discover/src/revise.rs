@@ -25,8 +25,8 @@ pub fn revised(known: &Cluster, found: &Description) -> Cluster {
     let mut found_hosts: Vec<(Option<HostId>, &Host)> =
         found.cluster.hosts.iter().enumerate().map(|(number, host)| (Some(HostId(number)), host)).collect();
     found_hosts.extend(stay.iter().map(|&number| (None, &known.hosts[number])));
-    let known_hosts: Vec<(Option<HostId>, &Host)> = known.hosts.iter().map(|host| (None, host)).collect();
-    for at in order(&known_hosts, &found_hosts, |(_, host)| &host.name) {
+    let found_names = found_hosts.iter().map(|(_, host)| host.name.as_str());
+    for at in order(known.hosts.iter().map(|host| host.name.as_str()), found_names) {
         let (number, host) = found_hosts[at];
         let Some(number) = number else {
             revised.hosts.push(host.clone());
@@ -36,7 +36,7 @@ pub fn revised(known: &Cluster, found: &Description) -> Cluster {
         let id = HostId(revised.hosts.len());
         let old_nics = old.map_or(&[][..], |old| &old.nics);
         let mut nics = Vec::new();
-        for index in order(old_nics, &host.nics, |nic| &nic.name) {
+        for index in order(names(old_nics), names(&host.nics)) {
             let from = NicId { host: number, index };
             places.insert(from, NicId { host: id, index: nics.len() });
             let nic = &host.nics[index];
@@ -83,11 +83,17 @@ fn kept(old: &Nic, new: &Nic, rate_is_assumed: bool) -> Nic {
     Nic { mac: new.mac, rate: if rate_is_assumed { old.rate } else { new.rate }, ..old.clone() }
 }
 
-/// The numbers of `new`, those first that are in `old`, in its order.
-fn order<T>(old: &[T], new: &[T], name: impl Fn(&T) -> &str) -> Vec<usize> {
-    let at = |item: &T| old.iter().position(|other| name(other) == name(item)).unwrap_or(old.len());
-    let mut all: Vec<usize> = (0..new.len()).collect();
-    all.sort_by_key(|&number| at(&new[number]));
+fn names(nics: &[Nic]) -> impl Iterator<Item = &str> {
+    nics.iter().map(|nic| nic.name.as_str())
+}
+
+/// The numbers of the names in `new`, those first that are in `old`, in its order.
+fn order<'a>(old: impl Iterator<Item = &'a str>, new: impl Iterator<Item = &'a str>) -> Vec<usize> {
+    let old: Vec<&str> = old.collect();
+    let place = |name| old.iter().position(|other| *other == name).unwrap_or(old.len());
+    let places: Vec<usize> = new.map(place).collect();
+    let mut all: Vec<usize> = (0..places.len()).collect();
+    all.sort_by_key(|&number| places[number]);
     all
 }
 
@@ -113,7 +119,7 @@ fn keep_lengths_and_order(revised: &mut Cluster, known: &Cluster) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::collections::BTreeSet;
     use tasuki_cluster::{
@@ -121,24 +127,23 @@ mod tests {
         generate::{Options, generate},
     };
 
-    fn description(cluster: Cluster) -> Description {
+    pub fn description(cluster: Cluster) -> Description {
         let every = cluster.hosts.iter().enumerate().flat_map(|(host, all)| {
             (0..all.nics.len()).map(move |index| NicId { host: HostId(host), index })
         });
-        let assumed = every.collect();
         Description {
+            assumed: every.collect(),
             cluster,
             findings: Vec::new(),
             notes: Vec::new(),
             as_one: Vec::new(),
             text: String::new(),
-            assumed,
             absent: Vec::new(),
             apart: BTreeSet::new(),
         }
     }
 
-    fn cluster(shape: &str) -> Cluster {
+    pub fn cluster(shape: &str) -> Cluster {
         generate(&shape.parse().unwrap(), &Options::default()).unwrap()
     }
 
@@ -223,18 +228,24 @@ mod tests {
         let hosts = domains.iter().flat_map(|hosts| hosts.iter()).max().unwrap() + 1;
         let mut found = Cluster { switches: Vec::new(), cables: Vec::new(), ..cluster_of(hosts) };
         for hosts in domains {
-            if let [a, b] = hosts {
-                found.cables.push(Cable { ends: [nic(*a), nic(*b)], length_m: None });
-                continue;
-            }
-            let switch = SwitchId(found.switches.len());
-            let (name, ports) = (format!("heard{}", switch.0), hosts.len() as u32);
-            found.switches.push(Switch { name, ports, rate: rate("1G"), agent: None });
-            let ends = |(host, port): (&usize, u32)| [nic(*host), End::Port { switch, port }];
-            let cables = hosts.iter().zip(1..).map(ends);
-            found.cables.extend(cables.map(|ends| Cable { ends, length_m: None }));
+            add_heard(&mut found, &hosts.iter().map(|host| nic(*host)).collect::<Vec<_>>());
         }
         found
+    }
+
+    /// Adds NICs that hear each other, as they are described: two are a cable, more of them a switch.
+    pub fn add_heard(cluster: &mut Cluster, nics: &[End]) {
+        match *nics {
+            [] | [_] => {}
+            [a, b] => cluster.cables.push(Cable { ends: [a, b], length_m: None }),
+            _ => {
+                let switch = SwitchId(cluster.switches.len());
+                let (name, ports) = (format!("heard{}", switch.0), nics.len() as u32);
+                cluster.switches.push(Switch { name, ports, rate: rate("1G"), agent: None });
+                let ends = nics.iter().zip(1..).map(|(nic, port)| [*nic, End::Port { switch, port }]);
+                cluster.cables.extend(ends.map(|ends| Cable { ends, length_m: None }));
+            }
+        }
     }
 
     /// A frame passes two switches as it passes one.

@@ -160,9 +160,7 @@ fn take_name(conn: &mut Conn, greeting: &Greeting<'_>, cx: &Context<'_>) -> Resu
 
 /// Takes the peer's list of rails, over which it can be told: it may have come in the meantime by others.
 fn take_rails(conn: &mut Conn, rails: &Rails<'_>, cx: &Context<'_>) {
-    if rails.change > conn.their_change || conn.their_change == 0 {
-        conn.their_change = rails.change;
-        conn.theirs = rails.list.iter().collect();
+    if conn.learn_rails(rails) {
         conn.update_paths(cx.config, &mut Vec::new());
     }
 }

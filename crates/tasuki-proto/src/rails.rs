@@ -131,16 +131,23 @@ impl Conn {
 
     /// Takes the peer's list of rails.
     pub fn on_rails(&mut self, rails: &Rails<'_>, cx: &mut Context<'_>) {
+        if self.learn_rails(rails) {
+            self.rails_changed(cx);
+            cx.events.push_back(Event::RailsChanged(self.id));
+        }
+    }
+
+    /// Remembers the peer's list of rails; returns whether it says something new. Paths do not change yet.
+    pub fn learn_rails(&mut self, rails: &Rails<'_>) -> bool {
         //= docs/reference/wire.md#rail
         //# a list with a change that is not higher than the last one says nothing new.
         if rails.change <= self.their_change && self.their_change != 0 {
-            return;
+            return false;
         }
         self.their_change = rails.change;
         self.theirs.clear();
         self.theirs.extend(rails.list.iter());
-        self.rails_changed(cx);
-        cx.events.push_back(Event::RailsChanged(self.id));
+        true
     }
 
     /// Declares everything in flight on a path lost, so that it is sent again over other paths. Returns how

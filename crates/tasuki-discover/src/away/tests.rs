@@ -1,13 +1,10 @@
-use crate::{describe::Description, reach::bare_host, revised};
-use std::collections::BTreeSet;
-use tasuki_cluster::{
-    Cable, Cluster, End, HostId, NicId, Switch, SwitchId,
-    generate::{Options, generate},
+use crate::{
+    describe::Description,
+    reach::bare_host,
+    revise::tests::{add_heard, cluster, description},
+    revised,
 };
-
-fn cluster(shape: &str) -> Cluster {
-    generate(&shape.parse().unwrap(), &Options::default()).unwrap()
-}
+use tasuki_cluster::{Cable, Cluster, End, HostId, NicId};
 
 /// What is found of a cluster in which some hosts do not answer, and nothing else has changed: two NICs that
 /// hear each other are a cable, more of them a switch. The first host that answers is described with all
@@ -34,29 +31,9 @@ fn found_without(known: &Cluster, absent: &[usize], apart: &[usize]) -> Descript
     direct.for_each(|ends| add_heard(&mut cluster, &ends));
     let names = |hosts: &[usize]| hosts.iter().map(|&at| known.hosts[at].name.clone()).collect::<Vec<_>>();
     Description {
-        cluster,
-        findings: Vec::new(),
-        notes: Vec::new(),
-        as_one: Vec::new(),
-        text: String::new(),
-        assumed: BTreeSet::new(),
         absent: names(absent).into_iter().map(|name| bare_host(name, None)).collect(),
         apart: names(apart).into_iter().collect(),
-    }
-}
-
-fn add_heard(cluster: &mut Cluster, nics: &[End]) {
-    match *nics {
-        [] | [_] => {}
-        [a, b] => cluster.cables.push(Cable { ends: [a, b], length_m: None }),
-        _ => {
-            let switch = SwitchId(cluster.switches.len());
-            let (name, ports) = (format!("heard{}", switch.0), nics.len() as u32);
-            let rate = "1G".parse().unwrap();
-            cluster.switches.push(Switch { name, ports, rate, agent: None });
-            let ends = nics.iter().zip(1..).map(|(nic, port)| [*nic, End::Port { switch, port }]);
-            cluster.cables.extend(ends.map(|ends| Cable { ends, length_m: None }));
-        }
+        ..description(cluster)
     }
 }
 

@@ -6,15 +6,21 @@ use tasuki_wire::{Lanes, Rail};
 use crate::given_up::{give_up, knows, net, settle};
 use crate::net::Net;
 
+/// Both hosts send over all rails, and have everything acknowledged.
+fn talk(net: &mut Net) {
+    for host in [0, 1] {
+        net.send(host, 50_000);
+    }
+    net.settle(100);
+    net.run_us(1_000_000);
+}
+
 /// One cable carries nothing from the host that has given up, and it does not know that.
 #[test]
 fn one_that_waits_is_told_over_every_rail() {
     for dead in [0, 1] {
         let mut net = net(2, None);
-        net.send(0, 50_000);
-        net.send(1, 50_000);
-        net.settle(100);
-        net.run_us(1_000_000);
+        talk(&mut net);
         net.links.get_mut(&(0, dead)).unwrap().dead = true;
         give_up(&mut net, 0);
         net.run_us(1_000_000);
@@ -27,11 +33,7 @@ fn one_that_waits_is_told_over_every_rail() {
 #[test]
 fn one_that_is_heard_over_a_rail_without_a_way_back_is_told() {
     let mut net = net(2, None);
-    for host in [0, 1] {
-        net.send(host, 50_000);
-    }
-    net.settle(100);
-    net.run_us(1_000_000);
+    talk(&mut net);
     net.eat = [12, 0];
     give_up(&mut net, 0);
     net.run_us(200_000_000);
@@ -56,11 +58,7 @@ fn set_rails(net: &mut Net, host: usize, rails: &[Rail]) {
 fn one_that_is_given_up_while_all_nics_are_down_is_told() {
     for speaks in [false, true] {
         let mut net = net(2, None);
-        for host in [0, 1] {
-            net.send(host, 50_000);
-        }
-        net.settle(100);
-        net.run_us(1_000_000);
+        talk(&mut net);
         for rail in [0, 1] {
             net.both(rail, |link| link.dead = true);
         }
@@ -87,11 +85,7 @@ fn one_whose_ends_have_changed_is_told() {
     let mut net = net(2, None);
     let one = vec![net.rails[1][0], Rail { lanes: Lanes::NONE, ..net.rails[1][1] }];
     set_rails(&mut net, 1, &one);
-    for host in [0, 1] {
-        net.send(host, 50_000);
-    }
-    net.settle(100);
-    net.run_us(1_000_000);
+    talk(&mut net);
     net.links.get_mut(&(0, 0)).unwrap().dead = true;
     give_up(&mut net, 0);
     net.run_us(200_000_000);

@@ -10,6 +10,7 @@ use super::world::World;
 use crate::Rng;
 use tasuki_msg::Gone;
 use tasuki_testkit::{Check, demand};
+use tasuki_wire::MAX_RAILS;
 
 /// The generator of a seed, and how many verdicts are left.
 pub(crate) struct Verdicts {
@@ -73,7 +74,7 @@ fn unaware(world: &World) -> Option<(usize, usize)> {
         let there = &world.oracle.nodes[*node];
         let host = &world.hosts[*node];
         let conn = host.conns.of_node.get(by).copied();
-        let heard = |conn| (0..32).any(|rail| host.proto.remote_rail(conn, rail).is_some());
+        let heard = |conn| (0..MAX_RAILS as u8).any(|rail| host.proto.remote_rail(conn, rail).is_some());
         let has_spoken = |conn| heard(conn) || host.proto.has_unacknowledged(conn);
         let waits = there.peer_for(*by).is_some_and(|peer| there.lives(peer));
         there.alive && waits && conn.is_some_and(has_spoken)
