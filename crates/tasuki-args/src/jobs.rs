@@ -83,6 +83,24 @@ pub struct ChangeArgs {
     pub lab: Option<String>,
 }
 
+/// Options of `tasuki restart`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The job keeps its number, and runs on the hosts on which it was saved. Files that it had open \
+are cut to the length that they had then, and its output goes on from there. Returns when its processes go on; \
+`tasuki attach` shows its output."
+)]
+pub struct RestartArgs {
+    /// The job's number
+    pub job: JobName,
+    /// Another checkpoint than the last one, by its number: the one before is kept too
+    #[arg(long, value_name = "NUMBER")]
+    pub epoch: Option<u64>,
+    /// The job of this lab; none: of this host's cluster, or of the only lab that is up
+    #[arg(long)]
+    pub lab: Option<String>,
+}
+
 /// Options of `tasuki hosts`.
 #[derive(Debug, Args)]
 pub struct HostsListArgs {

@@ -65,7 +65,7 @@ pub use self::hang::HangArgs;
 pub use self::info::InfoArgs;
 pub use self::install::{InstallArgs, SshArgs};
 pub use self::internal::InternalCommand;
-pub use self::jobs::{AttachArgs, ChangeArgs, DaemonArgs, HostsListArgs, JobsArgs, SubmitArgs};
+pub use self::jobs::{AttachArgs, ChangeArgs, DaemonArgs, HostsListArgs, JobsArgs, RestartArgs, SubmitArgs};
 pub use self::lab::{FaultArgs, LabCommand, LabUp};
 pub use self::metrics::MetricsArgs;
 pub use self::omp::OmpArgs;
@@ -203,6 +203,10 @@ pub enum Command {
     Hold(ChangeArgs),
     /// Let held jobs go on
     Resume(ChangeArgs),
+    /// Save the processes of jobs on their hosts' disks, by CRIU; the jobs go on
+    Checkpoint(ChangeArgs),
+    /// Have a job that is over go on from its last checkpoint
+    Restart(RestartArgs),
     /// Which hosts take part in the resident runtime, and what runs on them
     Hosts(HostsListArgs),
     /// The resident runtime of one host: what `apply --runtime` starts on every host

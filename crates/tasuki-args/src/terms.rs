@@ -36,6 +36,10 @@ pub struct TermsArgs {
     /// a POST of the job's record
     #[arg(long, value_name = "ADDRESS", value_parser = notify)]
     pub notify: Option<String>,
+    /// Save the job's processes again and again, from one time to the next so long: 10m, 1h. After its end,
+    /// `tasuki restart` has the job go on from there. Needs CRIU on its hosts
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub checkpoint: Option<Duration>,
 }
 
 /// Where to tell of a job's end.

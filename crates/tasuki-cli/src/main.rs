@@ -41,6 +41,7 @@ mod watch;
 use nix::sys::signal::{SigHandler, Signal, signal};
 use std::process::ExitCode;
 use tasuki_args::{Command, InternalCommand, Tasuki};
+use tasuki_control::Request;
 use tasuki_terminal::Failure;
 
 fn main() -> ExitCode {
@@ -83,9 +84,11 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Submit(arguments) => jobs::submit(&arguments),
         Command::Jobs(arguments) => jobs::jobs(&arguments),
         Command::Attach(arguments) => jobs::attach(&arguments),
-        Command::Cancel(arguments) => jobs::cancel(&arguments),
-        Command::Hold(arguments) => jobs::hold(&arguments),
-        Command::Resume(arguments) => jobs::resume(&arguments),
+        Command::Cancel(arguments) => jobs::change(&arguments, |job| Request::Cancel { job }),
+        Command::Hold(arguments) => jobs::change(&arguments, |job| Request::Hold { job }),
+        Command::Resume(arguments) => jobs::change(&arguments, |job| Request::Resume { job }),
+        Command::Checkpoint(arguments) => jobs::change(&arguments, |job| Request::Checkpoint { job }),
+        Command::Restart(arguments) => jobs::restart(&arguments),
         Command::Hosts(arguments) => jobs::hosts(&arguments),
         Command::Daemon(arguments) => daemon::run(&arguments),
         Command::Env(arguments) => run::env(&arguments),

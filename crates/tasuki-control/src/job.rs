@@ -1,6 +1,6 @@
 //! Jobs and hosts, as they are spoken of.
 
-use crate::{Notice, Punctuality, Task, Terms};
+use crate::{Checkpoint, Notice, Punctuality, Task, Terms};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -207,6 +207,12 @@ pub struct JobView {
     /// How it is going to end, if its hosts were told to end it.
     #[serde(default)]
     pub ending: Option<Ending>,
+    /// Its last checkpoint, from which it can go on after its end.
+    #[serde(default)]
+    pub checkpoint: Option<Checkpoint>,
+    /// Why the last try of a checkpoint failed, if it did.
+    #[serde(default)]
+    pub unsaved: Option<String>,
 }
 
 impl JobView {

@@ -11,6 +11,7 @@
 
 mod frame;
 mod hello;
+mod image;
 mod job;
 mod limits;
 mod notify;
@@ -21,6 +22,7 @@ mod terms;
 
 pub use frame::{FRAME_MAX, FrameError, Frames, write};
 pub use hello::{Hello, HelloError, PROTOCOL};
+pub use image::{Checkpoint, Epoch, ImageOrder, ImageReport};
 pub use job::{
     Bytes, Ending, Exit, HostView, JobId, JobView, Kind, Limit, Part, Presence, Spread, State, Work,
 };

@@ -1,8 +1,8 @@
 //! What the daemon that keeps the queue and the other daemons say to each other.
 
 use crate::{
-    Array, Exit, JobId, Part, Punctuality, Record, Reply, Request, SessionId, Sharing, Table, Terms, User,
-    Work,
+    Array, Exit, ImageOrder, ImageReport, JobId, Part, Punctuality, Record, Reply, Request, SessionId,
+    Sharing, Table, Terms, User, Work,
 };
 use serde::{Deserialize, Serialize};
 
@@ -87,6 +87,8 @@ pub enum Order {
         /// The job.
         job: JobId,
     },
+    /// Something about a checkpoint.
+    Image(ImageOrder),
     /// From an instant on another table of slices holds.
     Table(Box<Table>),
     /// The answer to [`Report::Clock`].
@@ -197,6 +199,8 @@ pub enum Report {
         /// The job.
         job: JobId,
     },
+    /// Something about a checkpoint.
+    Image(ImageReport),
     /// How well this host has kept to the table since it last said so.
     Turns(Punctuality),
 }
@@ -206,6 +210,7 @@ impl Order {
     pub fn job(&self) -> Option<JobId> {
         match self {
             Order::Start(start) => Some(start.job),
+            Order::Image(order) => Some(order.job()),
             Order::Fenced { job, .. }
             | Order::Input { job, .. }
             | Order::Freeze { job }
@@ -231,6 +236,7 @@ impl Report {
             | Report::Exited { job, .. }
             | Report::Broken { job, .. }
             | Report::Left { job } => Some(*job),
+            Report::Image(report) => Some(report.job()),
             Report::Beat
             | Report::Present { .. }
             | Report::Clock { .. }

@@ -1,6 +1,6 @@
 //! What commands ask, and what they get.
 
-use crate::{Bytes, HostView, JobId, JobView, Terms, UserLimits, Work};
+use crate::{Bytes, Checkpoint, Epoch, HostView, JobId, JobView, Terms, UserLimits, Work};
 use serde::{Deserialize, Serialize};
 
 /// A command's connection to the daemon of its host; unique on that host while the daemon runs.
@@ -58,6 +58,18 @@ pub enum Request {
     Resume {
         /// The job.
         job: JobId,
+    },
+    /// Save a job's processes on all its hosts. The answer comes when that is done.
+    Checkpoint {
+        /// The job.
+        job: JobId,
+    },
+    /// Have a job that is over go on from a checkpoint. The answer comes when its processes go on.
+    Restart {
+        /// The job.
+        job: JobId,
+        /// The checkpoint; `None`: the last one.
+        epoch: Option<Epoch>,
     },
     /// Jobs that share slots take turns of another length.
     Slice {
@@ -134,6 +146,8 @@ pub enum Reply {
         /// What people call the jobs whose users could not be told of their end.
         untold: Vec<String>,
     },
+    /// A checkpoint of a job was taken.
+    Saved(Checkpoint),
     /// The new job's number.
     Submitted(JobId),
     /// The input will reach rank 0, or it reads no more.

@@ -25,6 +25,8 @@ pub struct Terms {
     pub sharing: Sharing,
     /// Where its user is told of its end, as [`crate::Address`] reads it.
     pub notify: Option<String>,
+    /// Seconds from the beginning, and from each checkpoint, to the next one; `None`: when it is asked for.
+    pub checkpoint: Option<u64>,
 }
 
 /// The indices of an array of jobs that differ in nothing else.

@@ -80,8 +80,9 @@ pub(crate) fn passed_on() -> Environment {
 
 fn is_passed_on(name: &OsStr) -> bool {
     // These are for this program and for test suites; and an identity differs from host to host.
-    const OWN: [&str; 7] = [
+    const OWN: [&str; 8] = [
         JOB_VARIABLE,
+        "TASUKI_CRIU",
         "TASUKI_IDENTITY",
         "TASUKI_PEERS",
         "TASUKI_PROVIDER",

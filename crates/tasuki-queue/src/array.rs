@@ -50,6 +50,7 @@ pub(crate) fn next_task(queue: &mut Queue, id: JobId) -> Option<JobId> {
         after: Vec::new(),
         after_any: Vec::new(),
         notify: None,
+        checkpoint: None,
         ..view.terms
     };
     queue.next += 1;

@@ -47,7 +47,7 @@ impl Queue {
     }
 
     /// The hosts of a job's parts; `None`: one of them is not in the cluster any more.
-    fn hosts_by_name(&self, view: &JobView) -> Option<Vec<HostIndex>> {
+    pub(crate) fn hosts_by_name(&self, view: &JobView) -> Option<Vec<HostIndex>> {
         let of = |name: &str| self.hosts.iter().position(|host| host.name == name);
         view.parts.iter().map(|part| of(&part.host)).collect()
     }
@@ -62,6 +62,7 @@ impl Queue {
         if entry.has_begun() && entry.sharing().share {
             entry.row = row;
         }
+        entry.saved_at = entry.has_begun().then_some(now);
         entry.frozen = (entry.has_begun() && entry.view.state == State::Held).then_some(now);
     }
 

@@ -32,6 +32,10 @@ pub(crate) struct Entry {
     pub ending: bool,
     /// Since when its ranks stand still, because it is held or for an urgent job.
     pub frozen: Option<u64>,
+    /// When its last checkpoint was begun, by the queue's own time.
+    pub saved_at: Option<u64>,
+    /// The number of that checkpoint.
+    pub tried_epoch: u64,
     /// The row of the table of slices in which it has its slots, if it shares them.
     pub row: usize,
 }
@@ -63,6 +67,8 @@ impl Entry {
             held: 0,
             notice: None,
             ending: None,
+            checkpoint: None,
+            unsaved: None,
         };
         Self::of(view, Some(work), attended)
     }
@@ -80,6 +86,8 @@ impl Entry {
             verdict: None,
             ending: false,
             frozen: None,
+            saved_at: None,
+            tried_epoch: 0,
             row: 0,
         }
     }

@@ -61,6 +61,9 @@ pub enum Refusal {
     /// What the user wants of the queue cannot be had.
     #[error("{0}")]
     Terms(String),
+    /// A checkpoint cannot be taken, or not be gone on from.
+    #[error("{0}")]
+    Image(String),
     /// The user has too many jobs that wait.
     #[error(
         "{user} has {waiting} jobs waiting, of {most} that a user may have: submit again when some have \

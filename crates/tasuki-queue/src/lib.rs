@@ -18,6 +18,7 @@ mod error;
 mod floor;
 mod gate;
 mod hosts;
+mod image;
 mod place;
 mod progress;
 mod queue;

@@ -6,7 +6,7 @@ use crate::{
     entry::Entry,
     floor::{self, Floor, Room},
     hosts::Host,
-    schedule, terms,
+    image, schedule, terms,
     users::{self, Usage},
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -92,13 +92,16 @@ impl Queue {
         &mut self,
         now: u64,
         user: &User,
-        work: Work,
+        mut work: Work,
         terms: Terms,
         client: Client,
     ) -> Result<JobId, Refusal> {
         terms::check(self, user, &work, &terms)?;
         floor::check(&self.hosts, user, terms.sharing, work.ranks)?;
         let terms = users::check(self.usage(), user, &work, terms)?;
+        if terms.checkpoint.is_some() {
+            image::prepare(&mut work);
+        }
         let id = self.next;
         self.next += 1;
         let attended = work.attended.then_some(Attendance::By(client));

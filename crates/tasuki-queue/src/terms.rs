@@ -53,6 +53,12 @@ fn wrong(user: &User, work: &Work, terms: &Terms) -> Option<String> {
     if terms.timeout.is_some_and(|timeout| !(1..=TIME_MAX).contains(&timeout)) {
         return Some("a job's timeout is at least 1 s".into());
     }
+    if terms.checkpoint.is_some_and(|every| !(1..=TIME_MAX).contains(&every)) {
+        return Some("from one checkpoint to the next it is at least 1 s".into());
+    }
+    if terms.checkpoint.is_some() && terms.array.is_some() {
+        return Some("tasks of an array are not saved: take --checkpoint or --array".into());
+    }
     if terms.begin.is_some_and(|begin| begin > TIME_MAX) {
         return Some("that is too far in the future to begin".into());
     }

@@ -259,6 +259,7 @@ fn terms(random: &mut Random, now: u64) -> Terms {
         array,
         sharing: Sharing::default(),
         notify: None,
+        checkpoint: None,
     }
 }
 

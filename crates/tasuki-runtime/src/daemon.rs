@@ -7,6 +7,7 @@ use crate::{
     Bundle, DaemonNote, RuntimeError,
     head::Head,
     hub::{Happening, Hub, Line},
+    images::Images,
     present::Present,
     sessions::{Heard, SOCKET, Sessions},
     shelter::{FOLDER, Shelter},
@@ -115,7 +116,7 @@ impl Daemon {
         };
         let mut daemon = Self {
             sessions: Sessions::bind(Path::new(SOCKET), hello)?,
-            worker: Worker::new(&bundle.member().name, shelter, shepherd),
+            worker: Worker::new(&bundle.member().name, shelter, shepherd, Images::below(folder, version)),
             place,
             present: Present::of(bundle),
             tables: Tables::default(),

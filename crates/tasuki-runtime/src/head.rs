@@ -2,6 +2,7 @@
 //! jobs, keeps their output, and answers commands.
 
 mod follow;
+mod images;
 mod input;
 mod progress;
 mod tell;
@@ -9,6 +10,7 @@ mod times;
 
 use crate::{Bundle, RuntimeError, journal::Journal, turns::now_is};
 use follow::Followers;
+use images::Rounds;
 use input::{Inputs, Next};
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -41,6 +43,7 @@ pub(crate) struct Head {
     followers: Followers,
     inputs: Inputs,
     notifiers: Notifiers,
+    rounds: Rounds,
     out: VecDeque<(HostIndex, Order)>,
 }
 
@@ -65,6 +68,7 @@ impl Head {
             followers: Followers::default(),
             inputs: Inputs::default(),
             notifiers: Notifiers::default(),
+            rounds: Rounds::default(),
             out: VecDeque::new(),
         };
         head.resume();
@@ -82,12 +86,14 @@ impl Head {
         self.queue.set_ahead(self.times.ahead());
         self.queue.handle_time(self.times.now());
         self.tell_users();
+        self.save_due();
         self.act();
     }
 
     /// A host has fallen silent, or is of another version.
     pub fn host_lost(&mut self, host: HostIndex, presence: Presence) {
         self.commands_gone(host);
+        self.host_gone_from_rounds(host, "it is lost");
         self.queue.host_lost(self.times.now(), host, presence);
         self.act();
     }
@@ -95,6 +101,7 @@ impl Head {
     /// A host's daemon is gone; its jobs may go on.
     pub fn host_away(&mut self, host: HostIndex, why: &str) {
         self.commands_gone(host);
+        self.host_gone_from_rounds(host, why);
         self.queue.host_away(self.times.now(), host, why);
         self.inputs.part(|job| self.queue.first_host(job) == Some(host));
         self.act();
@@ -103,6 +110,7 @@ impl Head {
     fn commands_gone(&mut self, host: HostIndex) {
         self.followers.host_gone(host);
         self.inputs.drop_from(|client| client.host == host);
+        self.rounds.drop_clients(|client| client.host == host);
     }
 
     /// A host reports something.
@@ -126,8 +134,10 @@ impl Head {
                 let client = Client { host, session };
                 self.followers.client_gone(client);
                 self.inputs.drop_from(|from| from == client);
+                self.rounds.drop_clients(|one| *one == client);
                 self.queue.client_gone(self.times.now(), client);
             }
+            Report::Image(report) => self.image_report(host, report),
             about_a_job => self.progress(host, about_a_job),
         }
         self.act();
@@ -153,6 +163,8 @@ impl Head {
             Request::Cancel { job } => done(self.queue.cancel(self.times.now(), user, job)),
             Request::Hold { job } => done(self.queue.hold(self.times.now(), user, job)),
             Request::Resume { job } => done(self.queue.resume(self.times.now(), user, job)),
+            Request::Checkpoint { job } => self.checkpoint(job, Some((client, user))),
+            Request::Restart { job, epoch } => self.restart(job, epoch, (client, user)),
             Request::Follow { job, from } => match self.queue.permit(user, job) {
                 Err(refusal) => Some(Reply::Refused(refusal.to_string())),
                 Ok(()) => {

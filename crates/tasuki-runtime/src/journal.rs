@@ -1,6 +1,8 @@
 //! What is known of jobs, on disk, so that it outlives the daemon: `jobs/NUMBER/` with `job.json`, with
 //! `work` as long as the job is not over, and with the log of its output.
 
+mod images;
+
 use crate::{RuntimeError, log::TOLD};
 use std::{
     fs::{self, File},
@@ -192,6 +194,7 @@ mod tests {
             array: Some(Array { first: 0, last: 9, step: 2, limit: Some(4) }),
             sharing: Sharing { share: true, urgent: false, memory: Some(1 << 31) },
             notify: Some("mailto:anna@example.org".into()),
+            checkpoint: Some(600),
         };
         view.task = Some(Task { array: 5, index: 6 });
         view.held = 17;

@@ -13,6 +13,7 @@ mod daemon;
 mod error;
 mod head;
 mod hub;
+mod images;
 mod journal;
 mod keys;
 mod log;

@@ -104,6 +104,16 @@ impl Shelter {
         residence(&self.socket(job))
     }
 
+    /// The process of a job's shepherd, if it waits for a daemon.
+    pub fn shepherd(&self, job: JobId) -> Option<i32> {
+        shepherd_of(&self.socket(job)).map(Pid::as_raw)
+    }
+
+    /// Whether there is something of a job.
+    pub fn has(&self, job: JobId) -> bool {
+        numbers(&self.folder).contains(&job)
+    }
+
     fn memo(&self, job: JobId) -> Option<Memo> {
         let text = fs::read(self.socket(job).with_extension(MEMO)).ok()?;
         serde_json::from_slice(&text).ok().filter(|memo: &Memo| memo.version == self.version)

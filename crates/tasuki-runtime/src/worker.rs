@@ -5,16 +5,19 @@ mod late;
 mod openmpi;
 mod plain;
 mod remains;
+mod saving;
 mod spec;
 mod told;
 
 pub(crate) use spec::shape;
 
 use crate::{
+    images::Images,
     shelter::{Shelter, name},
     turns::Tables,
 };
 use remains::Remains;
+use saving::Still;
 use spec::spec;
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -35,6 +38,8 @@ const EVENTS_MAX: usize = 64;
 /// A job's ranks on this host.
 struct Running {
     shepherd: Shepherd,
+    /// The shepherd's process.
+    pid: Option<u32>,
     residence: Option<Residence>,
     /// Ranks that have left their MPI and may still live, and since when.
     lost: BTreeMap<u32, Instant>,
@@ -59,6 +64,7 @@ impl Running {
     fn new(shepherd: Shepherd, proxies: BTreeMap<u32, Vec<u32>>) -> Self {
         Self {
             shepherd,
+            pid: None,
             residence: None,
             lost: BTreeMap::new(),
             ended: BTreeSet::new(),
@@ -82,6 +88,9 @@ pub(crate) struct Worker {
     jobs: BTreeMap<JobId, Running>,
     /// Jobs without shepherds of which something may be left here.
     remains: BTreeMap<JobId, Remains>,
+    /// Jobs whose processes stand still for a checkpoint, or are being made again.
+    still: BTreeMap<JobId, Still>,
+    images: Images,
     out: VecDeque<Report>,
     /// Bytes of the last report of output.
     written: usize,
@@ -89,16 +98,18 @@ pub(crate) struct Worker {
 
 impl Worker {
     /// No jobs yet. `shepherd`: the command that runs a shepherd.
-    pub fn new(host: &str, shelter: Shelter, shepherd: Vec<OsString>) -> Self {
-        let (jobs, remains, out) = (BTreeMap::new(), BTreeMap::new(), VecDeque::new());
-        Self { host: host.into(), shelter, shepherd, jobs, remains, out, written: 0 }
+    pub fn new(host: &str, shelter: Shelter, shepherd: Vec<OsString>, images: Images) -> Self {
+        let (jobs, remains, still, out) = Default::default();
+        Self { host: host.into(), shelter, shepherd, jobs, remains, still, images, out, written: 0 }
     }
 
     /// Takes over what another daemon, or an earlier connection to the queue, has left on this host. Returns
     /// the jobs; their shepherds tell again what was not taken. Those without a shepherd of this version end.
     pub fn take_over(&mut self) -> Vec<JobId> {
         self.let_go();
-        let (taken, lost) = self.shelter.take_over(|job| self.remains.contains_key(&job));
+        self.take_over_still();
+        let is_passed = |job| self.remains.contains_key(&job) || self.still.contains_key(&job);
+        let (taken, lost) = self.shelter.take_over(is_passed);
         for (job, shepherd, memo) in taken {
             self.jobs.insert(job, Running::new(shepherd, memo.proxies));
         }
@@ -107,11 +118,12 @@ impl Worker {
                 "its tasukid came back without the job, whose shepherd has ended or is of another version";
             self.remains.insert(job, Remains::end(why.into(), self.shelter.ending(job)));
         }
-        self.jobs.keys().chain(self.remains.keys()).copied().collect()
+        self.jobs.keys().chain(self.remains.keys()).chain(self.still.keys()).copied().collect()
     }
 
     /// Leaves all jobs to their shepherds. What they told and was not reported they will tell again.
     pub fn let_go(&mut self) {
+        self.let_go_still();
         self.jobs.clear();
         self.out.clear();
     }
@@ -153,6 +165,7 @@ impl Worker {
             Order::End { job } => self.end(job),
             Order::Taken { job, number } => self.taken(job, number),
             Order::Forget { job } => self.forget(job),
+            Order::Image(order) => self.obey_image(order),
             Order::Beat | Order::Answer { .. } | Order::Table(_) | Order::Clock { .. } => {}
         }
     }

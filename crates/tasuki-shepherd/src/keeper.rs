@@ -3,6 +3,7 @@
 use crate::{
     Command, Event, JobSpec, OwnerEnd,
     flock::Flock,
+    patience::Patience,
     peer::{Door, Heard, Peer},
     wait::{Token, Waits},
 };
@@ -40,8 +41,8 @@ pub struct Keeper {
     door: Option<Door>,
     /// No other owner is let in: the job has waited for one long enough, or a signal has ended it.
     deaf: bool,
-    /// When the job ends if no owner has come until then.
-    until: Option<Instant>,
+    /// How long the job waits for another owner, while there is none.
+    patience: Option<Patience>,
     signals: SignalFd,
     flock: Flock,
     phase: Phase,
@@ -73,7 +74,7 @@ impl Keeper {
             owner: job.owner.clone(),
             door,
             deaf: false,
-            until: None,
+            patience: None,
             signals,
             flock,
             phase,
@@ -113,7 +114,8 @@ impl Keeper {
             Phase::Killing => Some(Instant::now() + ROUND),
             Phase::Running | Phase::Ended => None,
         };
-        waits.wait(deadlines.chain(of_phase).chain(self.until).min())
+        let of_patience = self.patience.as_ref().map(Patience::next_look);
+        waits.wait(deadlines.chain(of_phase).chain(of_patience).min())
     }
 
     fn handle(&mut self, token: Token) {
@@ -134,7 +136,7 @@ impl Keeper {
                 // An owner that is there keeps the job; closing tells the other one.
                 let is_free = self.flock.peer.socket().is_none() && !self.deaf;
                 if let Some(socket) = knocks.filter(|_| is_free) {
-                    self.until = None;
+                    self.patience = None;
                     self.flock.attach(socket);
                 }
             }
@@ -150,7 +152,7 @@ impl Keeper {
         match self.owner {
             OwnerEnd::Kill => self.kill(),
             OwnerEnd::Survive { patience_ms, .. } => {
-                self.until = Some(Instant::now() + Duration::from_millis(patience_ms));
+                self.patience = Some(Patience::new(Duration::from_millis(patience_ms)));
             }
         }
     }
@@ -198,7 +200,7 @@ impl Keeper {
 
     /// Goes on to the next phase where it is time.
     fn advance(&mut self) {
-        if self.until.take_if(|until| *until <= Instant::now()).is_some() {
+        if self.patience.take_if(Patience::is_over).is_some() {
             self.deaf = true;
             self.kill();
         }

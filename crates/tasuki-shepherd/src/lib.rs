@@ -16,6 +16,7 @@
 
 mod cgroup;
 mod child;
+mod commands;
 mod error;
 mod feed;
 mod flock;
@@ -26,6 +27,7 @@ mod message;
 mod outbox;
 mod output;
 mod owner;
+mod patience;
 mod peer;
 mod pmi;
 mod priority;
@@ -40,9 +42,10 @@ mod user;
 mod wait;
 mod wire;
 
+pub use commands::Commands;
 pub use error::ShepherdError;
 pub use message::{Command, End, Event, RankState, Residence, State, Stream};
-pub use owner::{Commands, Shepherd};
+pub use owner::Shepherd;
 pub use process::process_main;
 pub use spec::{JobSpec, Limit, OwnerEnd, Pmi, Program, RankSpec, User};
 pub use sweep::sweep;

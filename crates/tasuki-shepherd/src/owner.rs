@@ -2,14 +2,14 @@
 
 use crate::{
     Command, Event, JobSpec, OwnerEnd, ShepherdError,
-    outbox::Outbox,
+    commands::Commands,
     wire::{Inbox, Message},
 };
 use nix::{
     poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::{
         signal::{self, Signal},
-        socket::{MsgFlags, getsockopt, send, sockopt::PeerCredentials},
+        socket::{getsockopt, sockopt::PeerCredentials},
     },
     unistd::{Pid, Uid},
 };
@@ -18,12 +18,11 @@ use std::{
     io::{self, Read},
     net::Shutdown,
     os::{
-        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+        fd::{AsFd, BorrowedFd, OwnedFd},
         unix::net::UnixStream,
     },
     path::Path,
     process::{self, Child, Stdio},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -42,64 +41,6 @@ pub struct Shepherd {
     survives: bool,
     /// Number of the last event that was told; `None`: the next one is the state that says so.
     heard: Option<u64>,
-}
-
-/// Sends commands to a shepherd, from any thread.
-#[derive(Clone, Debug)]
-pub struct Commands(Arc<Mutex<Line>>);
-
-/// The way to a shepherd.
-#[derive(Debug)]
-struct Line {
-    socket: UnixStream,
-    outbox: Outbox,
-}
-
-impl Line {
-    fn flush(&mut self, how: MsgFlags) -> io::Result<()> {
-        let socket = self.socket.as_raw_fd();
-        self.outbox.flush_by(|bytes| send(socket, bytes, how | MsgFlags::MSG_NOSIGNAL))?;
-        Ok(())
-    }
-}
-
-impl Commands {
-    /// Sends a command, and waits until the shepherd's socket has taken it. A shepherd that works reads
-    /// commands at once, whatever its ranks do.
-    ///
-    /// # Errors
-    /// If the shepherd is gone.
-    pub fn send(&self, command: &Command) -> io::Result<()> {
-        let mut line = self.line();
-        line.outbox.push(command.encode());
-        line.flush(MsgFlags::empty())
-    }
-
-    /// Sends a command without ever waiting: what the socket does not take now waits for [`Commands::flush`].
-    ///
-    /// # Errors
-    /// If the shepherd is gone.
-    pub fn post(&self, command: &Command) -> io::Result<()> {
-        self.line().outbox.push(command.encode());
-        self.flush()
-    }
-
-    /// Sends what waits and the socket takes now.
-    ///
-    /// # Errors
-    /// If the shepherd is gone.
-    pub fn flush(&self) -> io::Result<()> {
-        self.line().flush(MsgFlags::MSG_DONTWAIT)
-    }
-
-    /// Bytes of commands that wait until the shepherd reads.
-    pub fn waiting(&self) -> usize {
-        self.line().outbox.len()
-    }
-
-    fn line(&self) -> MutexGuard<'_, Line> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Shepherd {
@@ -125,10 +66,7 @@ impl Shepherd {
         let mut shepherd = Self::new(ours)?;
         shepherd.child = Some(child);
         shepherd.survives = job.owner != OwnerEnd::Kill;
-        let mut line = shepherd.commands.line();
-        line.outbox.push(job.encode());
-        line.flush(MsgFlags::MSG_DONTWAIT).map_err(start)?;
-        drop(line);
+        shepherd.commands.post_bytes(job.encode()).map_err(start)?;
         Ok(shepherd)
     }
 
@@ -151,10 +89,32 @@ impl Shepherd {
     }
 
     fn new(socket: UnixStream) -> Result<Self, ShepherdError> {
-        let line = Line { socket: socket.try_clone()?, outbox: Outbox::default() };
-        let commands = Commands(Arc::new(Mutex::new(line)));
+        let commands = Commands::to(socket.try_clone()?);
         let inbox = Inbox::default();
         Ok(Self { socket, commands, inbox, child: None, ended: false, survives: false, heard: Some(0) })
+    }
+
+    /// Leaves the job to its shepherd, which waits for another owner, and returns once it has nothing in its
+    /// hands that this owner could see: it has closed its end. What it has told until then and was not taken it
+    /// tells the next owner again.
+    ///
+    /// # Errors
+    /// If it does not close its end in time, or is gone.
+    pub fn part(mut self, limit: Duration) -> Result<(), ShepherdError> {
+        self.socket.shutdown(Shutdown::Write)?;
+        let until = Instant::now() + limit;
+        let mut buffer = [0; 64 << 10];
+        loop {
+            let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+            self.socket.set_read_timeout(Some(left))?;
+            match self.socket.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(_) if Instant::now() < until => {}
+                Ok(_) => return Err(io::Error::from(io::ErrorKind::TimedOut).into()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     /// A sender of commands, for any thread.

@@ -13,7 +13,7 @@ pub use submit::{omp, run, submit};
 use lab::in_lab;
 use printer::Printer;
 use std::process::ExitCode;
-use tasuki_args::{AttachArgs, ChangeArgs, HostsListArgs, JobName, JobsArgs};
+use tasuki_args::{AttachArgs, ChangeArgs, HostsListArgs, JobName, JobsArgs, RestartArgs};
 use tasuki_control::{JobId, Reply, Request, Task};
 use tasuki_runtime::{Client, RuntimeError};
 use tasuki_terminal::Failure;
@@ -44,10 +44,7 @@ pub fn jobs(arguments: &JobsArgs) -> Result<ExitCode, Failure> {
         return Ok(code);
     }
     if let Some(slice) = arguments.slice {
-        return match connect()?.ask(&Request::Slice { ns: slice.as_nanos() as u64 })? {
-            Reply::Done => Ok(ExitCode::SUCCESS),
-            other => Err(odd(&other)),
-        };
+        return done(&mut connect()?, &Request::Slice { ns: slice.as_nanos() as u64 });
     }
     let (jobs, untold) = connect()?.jobs(arguments.history)?;
     match (jobs.is_empty(), arguments.history) {
@@ -88,23 +85,25 @@ pub fn attach(arguments: &AttachArgs) -> Result<ExitCode, Failure> {
     follow::follow(client, job, Printer::new(arguments.label, mpi.as_deref()))
 }
 
-/// Ends jobs.
-pub fn cancel(arguments: &ChangeArgs) -> Result<ExitCode, Failure> {
-    change(arguments, |job| Request::Cancel { job })
+/// Has a job go on from a checkpoint.
+pub fn restart(arguments: &RestartArgs) -> Result<ExitCode, Failure> {
+    if let Some(code) = in_lab(arguments.lab.as_deref(), &[])? {
+        return Ok(code);
+    }
+    let mut client = connect()?;
+    let job = number(&mut client, arguments.job)?;
+    done(&mut client, &Request::Restart { job, epoch: arguments.epoch })
 }
 
-/// Holds jobs.
-pub fn hold(arguments: &ChangeArgs) -> Result<ExitCode, Failure> {
-    change(arguments, |job| Request::Hold { job })
-}
-
-/// Lets held jobs go on.
-pub fn resume(arguments: &ChangeArgs) -> Result<ExitCode, Failure> {
-    change(arguments, |job| Request::Resume { job })
+fn done(client: &mut Client, request: &Request) -> Result<ExitCode, Failure> {
+    match client.ask(request)? {
+        Reply::Done => Ok(ExitCode::SUCCESS),
+        other => Err(odd(&other)),
+    }
 }
 
 /// Asks the same for several jobs. All are tried; the failures are told together.
-fn change(arguments: &ChangeArgs, request: impl Fn(JobId) -> Request) -> Result<ExitCode, Failure> {
+pub fn change(arguments: &ChangeArgs, request: impl Fn(JobId) -> Request) -> Result<ExitCode, Failure> {
     if let Some(code) = in_lab(arguments.lab.as_deref(), &[])? {
         return Ok(code);
     }
@@ -114,6 +113,7 @@ fn change(arguments: &ChangeArgs, request: impl Fn(JobId) -> Request) -> Result<
         let job = number(&mut client, *job)?;
         match client.ask(&request(job)) {
             Ok(Reply::Done) => {}
+            Ok(Reply::Saved(checkpoint)) => println!("job {job}: {checkpoint}"),
             Ok(other) => return Err(odd(&other)),
             Err(RuntimeError::Refused(why)) => refused.push(why),
             Err(error) => return Err(error.into()),

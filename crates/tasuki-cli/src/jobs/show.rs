@@ -53,7 +53,8 @@ pub fn untold(jobs: &[String]) {
 
 /// Why a job waits, with the time that it waits for.
 fn why(job: &JobView) -> String {
-    let reason = job.reason.clone().unwrap_or_default();
+    let unsaved = job.unsaved.as_ref().map(|why| format!("not saved: {why}"));
+    let reason = job.reason.iter().chain(&unsaved).cloned().collect::<Vec<_>>().join("; ");
     match job.terms.begin.filter(|begin| job.state == State::Waiting && *begin > now()) {
         Some(begin) => format!("{reason}: {}", local(begin, "%Y-%m-%d %H:%M:%S")),
         None => reason,

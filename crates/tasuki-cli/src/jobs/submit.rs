@@ -159,6 +159,7 @@ fn terms(client: &mut Client, arguments: &SubmitArgs) -> Result<Terms, Failure> 
         array: arguments.array,
         sharing: sharing.sharing(),
         notify: arguments.notify.clone(),
+        checkpoint: arguments.checkpoint.map(seconds),
     })
 }
 

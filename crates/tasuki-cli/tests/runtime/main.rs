@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod checkpoints;
 mod jobs;
 mod jobs_attended;
 mod jobs_batch;

@@ -33,7 +33,10 @@ pub const MARK: &str = "TASUKI_TEST_MARK";
 
 /// The command under test.
 pub fn tasuki() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_tasuki"))
+    let mut tasuki = Command::new(env!("CARGO_BIN_EXE_tasuki"));
+    // Daemons that it starts in labs find it by this.
+    tasuki.env("TASUKI_CRIU", mpis::criu());
+    tasuki
 }
 
 /// A name that no other test uses.

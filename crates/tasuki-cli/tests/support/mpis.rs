@@ -27,6 +27,11 @@ pub fn peers() -> PathBuf {
     std::env::var_os("TASUKI_PEERS").map_or_else(beside, PathBuf::from)
 }
 
+/// CRIU, as scripts/oracles unpacks it.
+pub fn criu() -> PathBuf {
+    peers().join("criu/criu")
+}
+
 /// All five MPIs. Those that are missing are reported; with TASUKI_NO_SKIP (in CI) that is a failure.
 pub fn mpis(test: &str) -> Vec<Mpi> {
     let peer = |folder: &str| peers().join(folder).join("bin/mpicc");

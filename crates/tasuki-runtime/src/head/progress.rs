@@ -106,7 +106,7 @@ impl Head {
         }
     }
 
-    fn resume_job(&mut self, start: &Start) -> Result<(), String> {
+    pub(super) fn resume_job(&mut self, start: &Start) -> Result<(), String> {
         let job = start.job;
         let resumed = self.followers.resume(job, &self.journal.of(job));
         resumed.map_err(|error| error.to_string())?;
@@ -124,10 +124,15 @@ impl Head {
             self.out.push_back((host, Order::Table(Box::new(self.table.clone()))));
         }
         self.queue.host_back(self.times.now(), host, cores, jobs);
-        for job in jobs.iter().filter(|job| self.queue.takes_part(host, **job)) {
-            let missed = self.joints.get(job).into_iter().flat_map(Joint::missed);
-            self.out.extend(missed.map(|out| (host, fenced(*job, out))));
+        for job in jobs.iter().filter(|job| self.queue.takes_part(host, **job)).collect::<Vec<_>>() {
+            self.tell_missed(host, *job);
         }
+    }
+
+    /// Tells a host the results of a job's fences, which it may have missed.
+    pub(super) fn tell_missed(&mut self, host: HostIndex, job: JobId) {
+        let missed = self.joints.get(&job).into_iter().flat_map(Joint::missed);
+        self.out.extend(missed.map(|out| (host, fenced(job, out))));
     }
 }
 

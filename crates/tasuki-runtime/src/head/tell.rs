@@ -14,6 +14,7 @@ impl Head {
     /// Nothing more is done for a job that is over.
     pub(super) fn over(&mut self, job: JobId) {
         self.joints.remove(&job);
+        self.job_over_in_rounds(job);
         // Their shepherds have kept the job's end until now, for another daemon of the queue.
         let hosts = self.queue.placed_on(job).into_iter();
         self.out.extend(hosts.map(|host| (host, Order::Forget { job })));
@@ -22,6 +23,7 @@ impl Head {
         self.inputs.forget(job);
         self.followers.close(job);
         for job in self.queue.forget(KEEP) {
+            self.forget_images(job);
             self.journal.forget(job);
         }
     }
@@ -102,6 +104,8 @@ mod tests {
             held: 0,
             notice: None,
             ending: None,
+            checkpoint: None,
+            unsaved: None,
         }
     }
 

@@ -35,6 +35,7 @@ impl Running {
 impl Worker {
     /// Has a job's ranks end.
     pub(super) fn end(&mut self, job: JobId) {
+        self.end_still(job);
         self.tell(job, &Command::End { grace_ms: GRACE_MS });
         if let Some(running) = self.jobs.get_mut(&job).filter(|running| !running.is_over) {
             let grace = Duration::from_millis(GRACE_MS);
@@ -67,6 +68,17 @@ impl Worker {
             }
         }
         self.report_remains(now);
+        self.report_still();
+    }
+
+    /// Reports jobs of which nothing is left, or of which something stays.
+    fn report_remains(&mut self, now: Instant) {
+        let reasons = self.remains.iter().filter_map(|(job, remains)| Some((*job, remains.reason(now)?)));
+        for (job, why) in reasons.collect::<Vec<_>>() {
+            self.remains.remove(&job);
+            self.shelter.forget(job);
+            self.out.extend([Report::Broken { job, why, code: None }, Report::Left { job }]);
+        }
     }
 
     /// Kills a shepherd that does not work, with its job.
@@ -100,7 +112,7 @@ pub(super) fn without_finalize(rank: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shelter::Shelter;
+    use crate::{images::Images, shelter::Shelter};
     use nix::unistd::{Uid, User};
     use std::{
         collections::BTreeMap, fs, io::Write, os::unix::net::UnixListener, process, sync::mpsc, thread,
@@ -132,7 +144,8 @@ mod tests {
 
     fn worker(folder: &tempfile::TempDir, shepherd: &[&str]) -> Worker {
         let shelter = Shelter::open(&folder.path().join("jobs"), "1").unwrap();
-        Worker::new("n1", shelter, shepherd.iter().map(Into::into).collect())
+        let images = Images::below(folder.path(), "1");
+        Worker::new("n1", shelter, shepherd.iter().map(Into::into).collect(), images)
     }
 
     fn reports(worker: &mut Worker) -> Vec<Report> {

@@ -1,14 +1,12 @@
 //! What is left of jobs that have no shepherd any more. A thread for each ends it: a process that sleeps in
 //! the kernel dies late or never, and already to look at it may take as long as it sleeps.
 
-use super::Worker;
 use std::{
     io,
     sync::mpsc::{Receiver, TryRecvError, channel},
     thread,
     time::{Duration, Instant},
 };
-use tasuki_control::Report;
 
 /// How long it may take until nothing is left of a job, before the queue is told that something stays. A
 /// shepherd may take five seconds to end by SIGTERM and as long by SIGKILL, and its processes as long again.
@@ -32,7 +30,7 @@ impl Remains {
     }
 
     /// Why the job ends, once nothing is left of it or it is given up; `None`: not yet.
-    fn reason(&self, now: Instant) -> Option<String> {
+    pub fn reason(&self, now: Instant) -> Option<String> {
         let problem = match self.done.try_recv() {
             Ok(Ok(())) => return Some(self.why.clone()),
             Ok(Err(error)) => error.to_string(),
@@ -44,22 +42,10 @@ impl Remains {
     }
 }
 
-impl Worker {
-    /// Reports jobs of which nothing is left, or of which something stays.
-    pub(super) fn report_remains(&mut self, now: Instant) {
-        let reasons = self.remains.iter().filter_map(|(job, remains)| Some((*job, remains.reason(now)?)));
-        for (job, why) in reasons.collect::<Vec<_>>() {
-            self.remains.remove(&job);
-            self.shelter.forget(job);
-            self.out.extend([Report::Broken { job, why, code: None }, Report::Left { job }]);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::shelter::Shelter;
+    use super::{super::Worker, *};
+    use crate::{images::Images, shelter::Shelter};
     use nix::{
         libc::O_NONBLOCK,
         sys::socket::{Shutdown, shutdown},
@@ -74,7 +60,7 @@ mod tests {
         process::{self, Command},
         sync::mpsc,
     };
-    use tasuki_control::JobId;
+    use tasuki_control::{JobId, Report};
     use tasuki_shepherd::{RESIDENCE, Residence};
 
     /// Far longer than anything here takes.
@@ -95,7 +81,7 @@ mod tests {
         shelter.note(job(), &BTreeMap::new()).unwrap();
         let residence = serde_json::to_vec(&Residence::V2(folder.path().into())).unwrap();
         fs::write(shelter.socket(job()).with_extension(RESIDENCE), residence).unwrap();
-        let mut worker = Worker::new("n1", shelter, Vec::new());
+        let mut worker = Worker::new("n1", shelter, Vec::new(), Images::below(folder.path(), "1"));
         let (done, is_done) = mpsc::channel();
         thread::spawn(move || {
             let now = Instant::now();

@@ -68,7 +68,7 @@ impl Worker {
     /// How a job is that has just begun, or that was taken over: ranks may have ended meanwhile.
     fn state(&mut self, job: JobId, state: State) {
         if let Some(running) = self.jobs.get_mut(&job) {
-            running.residence = Some(state.residence);
+            (running.residence, running.pid) = (Some(state.residence), Some(state.pid));
         }
         self.out.push_back(Report::InputTaken { job, bytes: state.input });
         for rank in state.ranks {
@@ -125,13 +125,13 @@ impl Worker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shelter::Shelter;
+    use crate::{images::Images, shelter::Shelter};
 
     #[test]
     fn what_ranks_write_is_told_in_pieces_that_fit_a_message() {
         let folder = tempfile::tempdir().unwrap();
         let shelter = Shelter::open(&folder.path().join("jobs"), "1").unwrap();
-        let mut worker = Worker::new("n1", shelter, Vec::new());
+        let mut worker = Worker::new("n1", shelter, Vec::new(), Images::below(folder.path(), "1"));
         // Few long records, and many short ones.
         for (count, long) in [(100, 64 << 10), (300_000, 1)] {
             for number in 1..=count {

@@ -31,5 +31,14 @@ pub const LAB_JOB: Variable = Variable {
     readers: READERS,
 };
 
+/// CRIU's program.
+pub const CRIU: Variable = Variable {
+    name: "TASUKI_CRIU",
+    default: "criu in the PATH",
+    values: Values::Text("the path of a program"),
+    meaning: "For tasukid: CRIU, by which checkpoints of jobs are taken, where it is not in the PATH.",
+    readers: READERS,
+};
+
 /// All of them, in the order of the documentation.
-pub(super) const ALL: &[Variable] = &[PROVIDER, PEERS, LAB_JOB];
+pub(super) const ALL: &[Variable] = &[PROVIDER, PEERS, LAB_JOB, CRIU];

@@ -1,0 +1,255 @@
+//! Checkpoints of jobs: all hosts save their processes of a job, or make them again, before any goes on.
+
+use super::Head;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Instant,
+};
+use tasuki_control::{Checkpoint, Epoch, ImageOrder, ImageReport, JobId, Order, Reply, User};
+use tasuki_queue::{Client, HostIndex};
+
+/// A job whose processes stand still on its hosts, or soon will.
+struct Round {
+    epoch: Epoch,
+    /// They are made again, and not saved.
+    restores: bool,
+    /// The job's hosts.
+    hosts: Vec<HostIndex>,
+    /// Hosts that have not said what came of it.
+    awaited: BTreeSet<HostIndex>,
+    /// Commands that wait for it.
+    clients: Vec<Client>,
+    begun: Instant,
+    bytes: u64,
+    /// Why it fails, if it does.
+    problems: Vec<String>,
+}
+
+/// All jobs that stand still for a checkpoint.
+#[derive(Default)]
+pub(super) struct Rounds(BTreeMap<JobId, Round>);
+
+impl Rounds {
+    /// A command has gone, or all of a host.
+    pub fn drop_clients(&mut self, is_gone: impl Fn(&Client) -> bool) {
+        self.0.values_mut().for_each(|round| round.clients.retain(|client| !is_gone(client)));
+    }
+}
+
+impl Head {
+    /// Begins to save a job. `client`: the command that asks, with its user.
+    pub(super) fn checkpoint(&mut self, job: JobId, client: Option<(Client, &User)>) -> Option<Reply> {
+        if self.rounds.0.contains_key(&job) {
+            return Some(Reply::Refused(format!("job {job} is being saved or restarted already")));
+        }
+        match self.queue.begin_save(self.times.now(), job, client.map(|(_, user)| user)) {
+            Err(refusal) => Some(Reply::Refused(refusal.to_string())),
+            Ok((epoch, hosts)) => {
+                self.tell_image(&hosts, |_| ImageOrder::Save { job, epoch });
+                let clients = client.map(|(client, _)| client).into_iter().collect();
+                self.begin_round(job, (epoch, false), hosts, clients);
+                None
+            }
+        }
+    }
+
+    /// Saves jobs whose users want that again and again.
+    pub(super) fn save_due(&mut self) {
+        for job in self.queue.due_for_save(self.times.now()) {
+            if let Some(Reply::Refused(why)) = self.checkpoint(job, None) {
+                self.queue.unsaved(job, &why);
+            }
+        }
+    }
+
+    /// Has a job that is over go on from a checkpoint.
+    pub(super) fn restart(
+        &mut self,
+        job: JobId,
+        epoch: Option<Epoch>,
+        (client, user): (Client, &User),
+    ) -> Option<Reply> {
+        match self.try_restart(job, epoch, (client, user)) {
+            Ok(()) => None,
+            Err(why) => Some(Reply::Refused(why)),
+        }
+    }
+
+    fn try_restart(
+        &mut self,
+        job: JobId,
+        epoch: Option<Epoch>,
+        (client, user): (Client, &User),
+    ) -> Result<(), String> {
+        self.queue.permit(user, job).map_err(|refusal| refusal.to_string())?;
+        if !user.is_root {
+            let why = "root alone may restart jobs, since their files are opened with root's rights: sudo";
+            return Err(why.into());
+        }
+        let (saved, epoch) = self.journal.image(job, epoch)?;
+        let start =
+            self.queue.revive(self.times.now(), user, saved, epoch).map_err(|refusal| refusal.to_string())?;
+        let ready = self.journal.put_back(job, epoch).map_err(|error| error.to_string());
+        if let Err(why) = ready.and_then(|()| self.resume_job(&start)) {
+            let why = format!("what was written down with its checkpoint cannot be used: {why}");
+            self.queue.fail(self.times.now(), job, why.clone());
+            return Err(why);
+        }
+        // The job is written down as one that runs before any host makes its processes.
+        self.act();
+        let hosts = self.queue.placed_on(job);
+        let start = Box::new(start);
+        self.tell_image(&hosts, |_| ImageOrder::Restore { start: start.clone(), epoch });
+        self.begin_round(job, (epoch, true), hosts, vec![client]);
+        Ok(())
+    }
+
+    fn begin_round(
+        &mut self,
+        job: JobId,
+        (epoch, restores): (Epoch, bool),
+        hosts: Vec<HostIndex>,
+        clients: Vec<Client>,
+    ) {
+        let awaited = hosts.iter().copied().collect();
+        let (begun, bytes, problems) = (Instant::now(), 0, Vec::new());
+        let round = Round { epoch, restores, hosts, awaited, clients, begun, bytes, problems };
+        self.rounds.0.insert(job, round);
+    }
+
+    fn tell_image(&mut self, hosts: &[HostIndex], order: impl Fn(HostIndex) -> ImageOrder) {
+        self.out.extend(hosts.iter().map(|host| (*host, Order::Image(order(*host)))));
+    }
+
+    /// A host tells something of a checkpoint.
+    pub(super) fn image_report(&mut self, host: HostIndex, report: ImageReport) {
+        let job = report.job();
+        match report {
+            ImageReport::Back { .. } => {
+                self.queue.job_back(host, job);
+                self.tell_missed(host, job);
+            }
+            ImageReport::Restored { .. } => self.host_is_done(host, job, None, Ok(0)),
+            ImageReport::Saved { epoch, outcome, .. } => self.host_is_done(host, job, Some(epoch), outcome),
+        }
+    }
+
+    fn host_is_done(
+        &mut self,
+        host: HostIndex,
+        job: JobId,
+        epoch: Option<Epoch>,
+        outcome: Result<u64, String>,
+    ) {
+        let is_it = |round: &&mut Round| epoch.is_none_or(|epoch| epoch == round.epoch);
+        let Some(round) = self.rounds.0.get_mut(&job).filter(is_it) else {
+            // Nobody waits for it any more, and its processes shall not stand still for that.
+            let order = epoch.map(|epoch| ImageOrder::Settle { job, epoch, keep: false });
+            return self.out.extend(order.map(|order| (host, Order::Image(order))));
+        };
+        round.awaited.remove(&host);
+        match outcome {
+            Ok(bytes) => round.bytes += bytes,
+            Err(why) => round.problems.push(format!("{}: {why}", self.bundle.hosts[host].name)),
+        }
+        if round.awaited.is_empty() {
+            self.end_round(job);
+        }
+    }
+
+    /// All hosts of a job have said what came of it, or it was given up.
+    fn end_round(&mut self, job: JobId) {
+        let Some(round) = self.rounds.0.remove(&job) else { return };
+        let reply = match round.restores {
+            true => self.restored(job, &round),
+            false => self.settle(job, &round),
+        };
+        round.clients.iter().for_each(|client| self.answer(*client, reply.clone()));
+    }
+
+    fn restored(&mut self, job: JobId, round: &Round) -> Reply {
+        if !round.problems.is_empty() {
+            let why = round.problems.join("; ");
+            self.queue.fail(self.times.now(), job, format!("it cannot be restarted: {why}"));
+            return Reply::Refused(format!("job {job} cannot be restarted: {why}"));
+        }
+        self.tell_image(&round.hosts, |_| ImageOrder::GoOn { job });
+        // The command whose input it had, if there was one, is gone.
+        let first = self.queue.first_host(job);
+        let end = Order::Input { job, at: 0, bytes: tasuki_control::Bytes::new() };
+        self.out.extend(first.map(|first| (first, end)));
+        Reply::Done
+    }
+
+    fn settle(&mut self, job: JobId, round: &Round) -> Reply {
+        let epoch = round.epoch;
+        let kept = match round.problems.is_empty() {
+            true => self.keep_image(job, round),
+            false => Err(round.problems.join("; ")),
+        };
+        let keep = kept.is_ok();
+        self.tell_image(&round.hosts, |_| ImageOrder::Settle { job, epoch, keep });
+        match kept {
+            Ok(checkpoint) => {
+                self.queue.saved_as(job, checkpoint);
+                Reply::Saved(checkpoint)
+            }
+            Err(why) => {
+                self.queue.unsaved(job, &why);
+                Reply::Refused(format!("job {job} was not saved, and goes on: {why}"))
+            }
+        }
+    }
+
+    fn keep_image(&mut self, job: JobId, round: &Round) -> Result<Checkpoint, String> {
+        let (view, work) = self.queue.saved(job).ok_or("it is not known any more")?;
+        let work = work.ok_or("it has ended")?;
+        let kept = self.journal.keep_image(round.epoch, view, work);
+        kept.map_err(|error| format!("it cannot be written down on {}: {error}", self.bundle.head().name))?;
+        let taken = self.times.now().saturating_add_signed(self.times.ahead());
+        let millis = u64::try_from(round.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(Checkpoint { epoch: round.epoch, taken, bytes: round.bytes, millis })
+    }
+
+    /// A host is gone, for a while or for good: what it was to save or to make again is not to be had.
+    pub(super) fn host_gone_from_rounds(&mut self, host: HostIndex, why: &str) {
+        let is_hit = |(job, round): (&JobId, &Round)| round.hosts.contains(&host).then_some(*job);
+        let hit: Vec<JobId> = self.rounds.0.iter().filter_map(is_hit).collect();
+        for job in hit {
+            if let Some(round) = self.rounds.0.get_mut(&job) {
+                round.problems.push(format!("{}: {why}", self.bundle.hosts[host].name));
+            }
+            self.end_round(job);
+        }
+    }
+
+    /// A job is over: nobody waits for its processes any more, and one that ended well needs no checkpoint.
+    pub(super) fn job_over_in_rounds(&mut self, job: JobId) {
+        if let Some(round) = self.rounds.0.remove(&job) {
+            let why = self.queue.view(job).and_then(|view| view.reason.clone()).unwrap_or_default();
+            let reply = Reply::Refused(format!("job {job} has ended: {why}"));
+            round.clients.iter().for_each(|client| self.answer(*client, reply.clone()));
+        }
+        let is_done = self.queue.view(job).is_some_and(|view| view.state == tasuki_control::State::Done);
+        if is_done {
+            self.discard_images(job);
+        }
+    }
+
+    /// Nothing is to be left of a job that is forgotten.
+    pub(super) fn forget_images(&mut self, job: JobId) {
+        if self.journal.has_images(job) {
+            let hosts: Vec<HostIndex> = (0..self.bundle.hosts.len()).collect();
+            self.tell_image(&hosts, |_| ImageOrder::Discard { job });
+        }
+    }
+
+    /// Removes all checkpoints of a job, if it has any.
+    fn discard_images(&mut self, job: JobId) {
+        if self.queue.view(job).is_some_and(|view| view.checkpoint.is_some()) {
+            self.journal.discard_images(job);
+            let hosts = self.queue.placed_on(job);
+            self.tell_image(&hosts, |_| ImageOrder::Discard { job });
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The processes of a job on one host, saved to its disk by CRIU and made again from there.
+//!
+//! A folder for each job, and in it one for each checkpoint: what CRIU wrote, the files in shared memory that
+//! the processes had open, and what is written down of all that, with checksums. A folder that is being
+//! written, or whose checkpoint is not known to be whole on all hosts, has the extension `part`.
+
+mod criu;
+mod files;
+mod manifest;
+mod outside;
+mod processes;
+
+use manifest::Manifest;
+pub(crate) use processes::{go_on, of_shepherd};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{self, ErrorKind},
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::atomic::AtomicBool,
+};
+use tasuki_control::{Epoch, JobId};
+use tasuki_shepherd::{RESIDENCE, Residence};
+
+/// Extension of the folder of a checkpoint that is not known to be whole on all hosts.
+const PART: &str = "part";
+/// The folder with what CRIU writes, within that of a checkpoint.
+const CRIU: &str = "criu";
+/// The file that whoever writes a checkpoint holds locked.
+const LOCK: &str = "lock";
+
+/// What a host knows of the part of a job whose processes are to be saved.
+pub(crate) struct Flock {
+    /// The shepherd's process.
+    pub shepherd: i32,
+    /// How the processes are held together.
+    pub residence: Residence,
+    /// The ranks that each process stands for.
+    pub proxies: BTreeMap<u32, Vec<u32>>,
+}
+
+/// The checkpoints on this host's disk.
+#[derive(Clone)]
+pub(crate) struct Images {
+    folder: PathBuf,
+    version: String,
+}
+
+impl Images {
+    /// Below a folder that root alone may enter.
+    pub fn below(folder: &Path, version: &str) -> Self {
+        Self { folder: folder.join("images"), version: version.into() }
+    }
+
+    fn of_job(&self, job: JobId) -> PathBuf {
+        self.folder.join(job.to_string())
+    }
+
+    fn whole(&self, job: JobId, epoch: Epoch) -> PathBuf {
+        self.of_job(job).join(epoch.to_string())
+    }
+
+    fn part(&self, job: JobId, epoch: Epoch) -> PathBuf {
+        self.whole(job, epoch).with_extension(PART)
+    }
+
+    /// Saves the processes of a job, which stand still when this returns without an error, and go on
+    /// otherwise. Returns how many bytes the disk has.
+    pub fn save(&self, job: JobId, epoch: Epoch, flock: &Flock, stop: &AtomicBool) -> Result<u64, String> {
+        let folder = self.part(job, epoch);
+        let saved = self.write(&folder, job, flock, stop);
+        if saved.is_err() {
+            // The processes may be left standing still where what came after CRIU failed.
+            go_on(flock.shepherd);
+            let _ = fs::remove_dir_all(&folder);
+        }
+        saved
+    }
+
+    fn write(&self, folder: &Path, job: JobId, flock: &Flock, stop: &AtomicBool) -> Result<u64, String> {
+        let at = |path: &Path, error: io::Error| format!("cannot write {}: {error}", path.display());
+        let criu = criu::Criu::find()?;
+        let images = folder.join(CRIU);
+        let _ = fs::remove_dir_all(folder);
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&images).map_err(|e| at(&images, e))?;
+        let lock = files::lock(&folder.join(LOCK)).map_err(|error| at(folder, error))?;
+        criu.dump(flock.shepherd, &images, Stdio::from(lock), stop)?;
+        let members = of_shepherd(flock.shepherd);
+        let manifest = Manifest::of(job, &self.version, flock, &members, folder)?;
+        manifest.write(folder).map_err(|error| at(folder, error))?;
+        files::sync(folder).map_err(|error| at(folder, error))?;
+        manifest.bytes(folder).map_err(|error| at(folder, error))
+    }
+
+    /// A checkpoint is whole on all hosts. It is kept, and the one before it; older ones go.
+    pub fn keep(&self, job: JobId, epoch: Epoch) -> io::Result<()> {
+        fs::rename(self.part(job, epoch), self.whole(job, epoch))?;
+        files::sync(&self.of_job(job))?;
+        let mut older: Vec<Epoch> = self.epochs(job).into_iter().filter(|one| *one < epoch).collect();
+        older.pop();
+        older.iter().for_each(|old| drop(fs::remove_dir_all(self.whole(job, *old))));
+        Ok(())
+    }
+
+    /// A checkpoint is not whole on all hosts.
+    pub fn drop_part(&self, job: JobId, epoch: Epoch) {
+        let _ = fs::remove_dir_all(self.part(job, epoch));
+    }
+
+    /// Removes all checkpoints of a job.
+    pub fn discard(&self, job: JobId) {
+        let _ = fs::remove_dir_all(self.of_job(job));
+    }
+
+    /// The checkpoints of a job that are whole, the oldest first.
+    fn epochs(&self, job: JobId) -> Vec<Epoch> {
+        let entries = fs::read_dir(self.of_job(job)).into_iter().flatten().flatten();
+        let mut epochs: Vec<Epoch> =
+            entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+        epochs.sort_unstable();
+        epochs
+    }
+
+    /// Jobs that were being saved, or had been and stood still, when an earlier daemon ended. `still`: waits
+    /// until nobody writes a checkpoint of such a job any more, and removes what was written.
+    pub fn interrupted(&self) -> Vec<JobId> {
+        let jobs = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let numbers = jobs.filter_map(|entry| entry.file_name().to_str()?.parse::<JobId>().ok());
+        numbers.filter(|job| !self.parts(*job).is_empty()).collect()
+    }
+
+    fn parts(&self, job: JobId) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.of_job(job)).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == PART)).collect()
+    }
+
+    /// Waits until nobody writes a checkpoint of a job any more, and removes what was written of one that is
+    /// not whole.
+    pub fn clear(&self, job: JobId) {
+        for part in self.parts(job) {
+            let _ = files::lock(&part.join(LOCK));
+            let _ = fs::remove_dir_all(part);
+        }
+    }
+
+    /// Makes the processes of a job again, which stand still then, and puts the shepherd's socket at
+    /// `socket`. Returns the shepherd's process and what is known of the job.
+    pub fn restore(
+        &self,
+        job: JobId,
+        epoch: Epoch,
+        socket: &Path,
+        stop: &AtomicBool,
+    ) -> Result<Flock, String> {
+        let folder = self.whole(job, epoch);
+        let manifest = match Manifest::read(&folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let others: Vec<String> = self.epochs(job).iter().rev().map(ToString::to_string).collect();
+                let other = if others.is_empty() { "none".into() } else { others.join(", ") };
+                return Err(format!("there is no checkpoint {epoch} here, but {other}"));
+            }
+            read => read.map_err(|error| format!("{}: {error}", folder.display()))?,
+        };
+        if manifest.version() != self.version {
+            let (theirs, ours) = (manifest.version(), &self.version);
+            return Err(format!("the checkpoint was taken by tasuki {theirs}, and this is {ours}"));
+        }
+        let criu = criu::Criu::find()?;
+        manifest.check(&folder)?;
+        processes::are_free(manifest.processes())?;
+        let made = manifest.put_back(&folder)?;
+        let flock = manifest.flock();
+        let cgroup = processes::make_cgroup(&flock.residence);
+        cgroup.map_err(|error| format!("the job's cgroup cannot be made: {error}"))?;
+        match fs::remove_file(socket) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(format!("cannot remove {}: {error}", socket.display()));
+            }
+            _ => {}
+        }
+        // Whoever has to end the job after its shepherd was killed finds its processes by this.
+        let note = socket.with_extension(RESIDENCE);
+        let noted = serde_json::to_vec(&flock.residence).map_err(io::Error::other);
+        let noted = noted.and_then(|text| fs::write(&note, text));
+        noted.map_err(|error| format!("cannot write {}: {error}", note.display()))?;
+        criu.restore(&folder.join(CRIU), manifest.clock(), stop)?;
+        let members = manifest.processes().iter().copied().filter(|pid| *pid != flock.shepherd);
+        let entered = processes::enter_cgroup(&flock.residence, members);
+        let entered = entered.map_err(|error| format!("they cannot enter the job's cgroup: {error}"));
+        match entered.and_then(|()| manifest.verify(&made)) {
+            Ok(()) => Ok(flock),
+            Err(why) => {
+                processes::end(manifest.processes());
+                Err(format!("the processes were made again, and ended: {why}"))
+            }
+        }
+    }
+}

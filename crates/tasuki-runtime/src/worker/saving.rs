@@ -1,0 +1,274 @@
+//! Jobs whose processes stand still on this host, for a checkpoint or because they were made again from one.
+//!
+//! A thread for each saves them or makes them again. The shepherd stands still as well: it is one of the
+//! processes, and has no daemon meanwhile. When they go on, this daemon takes the job over as it would from an
+//! earlier one.
+
+use super::{Running, Worker, remains::Remains};
+use crate::images::{Flock, go_on};
+use std::{
+    collections::BTreeMap,
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{Receiver, TryRecvError, channel},
+    },
+    thread,
+    time::Duration,
+};
+use tasuki_control::{Epoch, ImageOrder, ImageReport, JobId, Report, Start};
+use tasuki_shepherd::Shepherd;
+
+/// How long a shepherd may take to let its daemon go.
+const PART: Duration = Duration::from_secs(10);
+
+/// What a thread does with a job's processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Save(Epoch),
+    Restore,
+    /// It waits until a checkpoint that an earlier daemon began is not being written any more.
+    Wait,
+}
+
+/// A job whose processes stand still, or soon will.
+pub(super) struct Still {
+    what: What,
+    proxies: BTreeMap<u32, Vec<u32>>,
+    /// What comes of it: bytes that were written, and the shepherd's process.
+    working: Option<Receiver<Result<(u64, i32), String>>>,
+    /// The shepherd's process, once the thread is done.
+    shepherd: Option<i32>,
+    /// The job is to end, or to go on without a checkpoint, as soon as the thread is done.
+    is_given_up: bool,
+    /// It is to end.
+    ends: bool,
+    /// Tells the thread to stop.
+    stop: Arc<AtomicBool>,
+}
+
+impl Still {
+    fn begin(
+        what: What,
+        proxies: BTreeMap<u32, Vec<u32>>,
+        work: impl FnOnce(&AtomicBool) -> Result<(u64, i32), String> + Send + 'static,
+    ) -> Self {
+        let (tell, working) = channel();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stops = Arc::clone(&stop);
+        // Without a thread nobody tells, which counts as a failure.
+        let _ = thread::Builder::new().name("image".into()).spawn(move || tell.send(work(&stops)));
+        let working = Some(working);
+        Self { what, proxies, working, shepherd: None, is_given_up: false, ends: false, stop }
+    }
+
+    /// What has come of the thread's work, once.
+    fn done(&mut self) -> Option<Result<(u64, i32), String>> {
+        let done = match self.working.as_ref()?.try_recv() {
+            Ok(done) => done,
+            Err(TryRecvError::Empty) => return None,
+            Err(TryRecvError::Disconnected) => Err("there is no thread for it".into()),
+        };
+        self.working = None;
+        Some(done)
+    }
+}
+
+impl Worker {
+    /// Does what the daemon that keeps the queue says of checkpoints.
+    pub(super) fn obey_image(&mut self, order: ImageOrder) {
+        match order {
+            ImageOrder::Save { job, epoch } => self.save(job, epoch),
+            ImageOrder::Settle { job, epoch, keep } => self.settle(job, epoch, keep),
+            ImageOrder::Restore { start, epoch } => self.restore(&start, epoch),
+            ImageOrder::GoOn { job } => self.go_on(job),
+            ImageOrder::Discard { job } => {
+                let images = self.images.clone();
+                // Files may be large, and nobody waits for their removal.
+                let _ = thread::Builder::new().spawn(move || images.discard(job));
+            }
+        }
+    }
+
+    fn save(&mut self, job: JobId, epoch: Epoch) {
+        let refuse =
+            |why: &str| Report::Image(ImageReport::Saved { job, epoch, outcome: Err(why.to_owned()) });
+        let Some(running) = self.jobs.remove(&job) else {
+            return self.out.push_back(refuse("it has no processes here"));
+        };
+        let known = running.pid.zip(running.residence.clone()).filter(|_| !running.is_over);
+        let Some((pid, residence)) = known else {
+            self.jobs.insert(job, running);
+            return self.out.push_back(refuse("its processes are being started or have ended"));
+        };
+        let (proxies, images) = (running.proxies.clone(), self.images.clone());
+        let flock = Flock { shepherd: pid as i32, residence, proxies: proxies.clone() };
+        let shepherd = running.shepherd;
+        let work = move |stop: &AtomicBool| {
+            shepherd.part(PART).map_err(|error| format!("its shepherd does not let go: {error}"))?;
+            Ok((images.save(job, epoch, &flock, stop)?, flock.shepherd))
+        };
+        self.still.insert(job, Still::begin(What::Save(epoch), proxies, work));
+    }
+
+    fn restore(&mut self, start: &Start, epoch: Epoch) {
+        let job = start.job;
+        if self.shelter.has(job) || self.still.contains_key(&job) {
+            let why = "something of the job is still here".to_owned();
+            return self.out.extend([Report::Broken { job, why, code: None }, Report::Left { job }]);
+        }
+        let proxies = super::openmpi::proxies(start, &self.host);
+        let (images, socket) = (self.images.clone(), self.shelter.socket(job));
+        let work = move |stop: &AtomicBool| {
+            images.restore(job, epoch, &socket, stop).map(|flock| (0, flock.shepherd))
+        };
+        self.still.insert(job, Still::begin(What::Restore, proxies, work));
+    }
+
+    /// All hosts have saved a job's processes, or one could not.
+    fn settle(&mut self, job: JobId, epoch: Epoch, keep: bool) {
+        let images = &self.images;
+        if keep && let Err(error) = images.keep(job, epoch) {
+            eprintln!("checkpoint {epoch} of job {job} cannot be kept: {error}");
+        }
+        if !keep {
+            images.drop_part(job, epoch);
+        }
+        match self.still.get_mut(&job) {
+            Some(still) if still.working.is_some() => still.is_given_up = true,
+            Some(_) => self.go_on(job),
+            None => {}
+        }
+    }
+
+    /// Has a job's processes go on.
+    fn go_on(&mut self, job: JobId) {
+        let Some(still) = self.still.remove(&job) else { return };
+        if let Some(shepherd) = still.shepherd {
+            go_on(shepherd);
+        }
+        match Shepherd::attach(&self.shelter.socket(job)) {
+            Ok(shepherd) => {
+                self.jobs.insert(job, Running::new(shepherd, still.proxies));
+                self.out.push_back(Report::Image(ImageReport::Back { job }));
+                if still.ends {
+                    self.end(job);
+                }
+            }
+            Err(error) => {
+                let why = format!("its shepherd is gone after a checkpoint: {error}");
+                self.remains.insert(job, Remains::end(why, self.shelter.ending(job)));
+            }
+        }
+    }
+
+    /// A job that stands still is to end.
+    pub(super) fn end_still(&mut self, job: JobId) {
+        let Some(still) = self.still.get_mut(&job) else { return };
+        (still.ends, still.is_given_up) = (true, true);
+        still.stop.store(true, Ordering::Relaxed);
+        if still.working.is_none() {
+            self.give_up_still(job);
+        }
+    }
+
+    /// Takes note of what threads have done.
+    pub(super) fn report_still(&mut self) {
+        let done: Vec<_> =
+            self.still.iter_mut().filter_map(|(job, still)| Some((*job, still.done()?))).collect();
+        for (job, done) in done {
+            match done {
+                Ok((bytes, shepherd)) => self.work_is_done(job, bytes, shepherd),
+                Err(why) => self.work_failed(job, why),
+            }
+        }
+    }
+
+    fn work_is_done(&mut self, job: JobId, bytes: u64, shepherd: i32) {
+        let Some(still) = self.still.get_mut(&job) else { return };
+        still.shepherd = Some(shepherd);
+        match still.what {
+            _ if still.is_given_up => self.give_up_still(job),
+            What::Save(epoch) => {
+                self.out.push_back(Report::Image(ImageReport::Saved { job, epoch, outcome: Ok(bytes) }));
+            }
+            What::Restore => {
+                let proxies = still.proxies.clone();
+                let noted = self.shelter.note(job, &proxies);
+                match noted {
+                    Ok(()) => self.out.push_back(Report::Image(ImageReport::Restored { job })),
+                    Err(error) => self.end_restored(job, format!("it cannot be written down: {error}")),
+                }
+            }
+            What::Wait => self.go_on(job),
+        }
+    }
+
+    fn work_failed(&mut self, job: JobId, why: String) {
+        let Some(still) = self.still.get(&job) else { return };
+        match still.what {
+            What::Save(epoch) => {
+                self.out.push_back(Report::Image(ImageReport::Saved { job, epoch, outcome: Err(why) }));
+                self.go_on(job);
+            }
+            What::Restore => {
+                self.still.remove(&job);
+                self.shelter.forget(job);
+                self.out.extend([Report::Broken { job, why, code: None }, Report::Left { job }]);
+            }
+            What::Wait => self.go_on(job),
+        }
+    }
+
+    /// Has a job go on without its checkpoint, or ends one that was made again and that nobody waits for.
+    fn give_up_still(&mut self, job: JobId) {
+        let Some(still) = self.still.get(&job) else { return };
+        match still.what {
+            What::Save(epoch) => {
+                self.images.drop_part(job, epoch);
+                self.go_on(job);
+            }
+            What::Restore => self.end_restored(job, "it was given up while it was being restarted".into()),
+            What::Wait => self.go_on(job),
+        }
+    }
+
+    fn end_restored(&mut self, job: JobId, why: String) {
+        let Some(still) = self.still.remove(&job) else { return };
+        let ending = self.shelter.ending(job);
+        let end = move || -> io::Result<()> {
+            // SIGTERM is heard by a shepherd that runs.
+            still.shepherd.into_iter().for_each(go_on);
+            ending()
+        };
+        self.remains.insert(job, Remains::end(why, end));
+    }
+
+    /// The connection to the queue was lost: checkpoints that are not whole are worth nothing.
+    pub(super) fn let_go_still(&mut self) {
+        self.still.values_mut().for_each(|still| still.is_given_up = true);
+        let idle = self.still.iter().filter(|(_, still)| still.working.is_none());
+        for job in idle.map(|(job, _)| *job).collect::<Vec<JobId>>() {
+            self.give_up_still(job);
+        }
+    }
+
+    /// Jobs that stand still for a checkpoint that an earlier daemon began go on once nobody writes it.
+    pub(super) fn take_over_still(&mut self) {
+        let mut jobs = self.images.interrupted();
+        jobs.retain(|job| !self.still.contains_key(job));
+        for job in jobs {
+            let (images, shepherd) = (self.images.clone(), self.shelter.shepherd(job));
+            let clear = move |_: &AtomicBool| {
+                images.clear(job);
+                shepherd.map(|shepherd| (0, shepherd)).ok_or_else(|| "it has no shepherd".to_owned())
+            };
+            if shepherd.is_some() {
+                self.still.insert(job, Still::begin(What::Wait, BTreeMap::new(), clear));
+            } else {
+                let _ = clear(&AtomicBool::new(false));
+            }
+        }
+    }
+}
