@@ -1,13 +1,16 @@
 //! An agent on every host, which is given orders line by line: all are told something at once, and all
 //! answers are awaited, for no longer than a limit.
 
-use crate::{Fleet, Task};
+use crate::{
+    Fleet, Task,
+    stream::{Tail, answers},
+};
 use serde::{Serialize, de::DeserializeOwned};
 use std::{
-    io::{self, BufRead, BufReader, Write},
+    io::{self, Write},
     os::unix::process::CommandExt,
     process::{Child, Command, Stdio},
-    sync::mpsc::{Receiver, RecvTimeoutError, channel},
+    sync::mpsc::{Receiver, RecvTimeoutError},
     thread,
     time::{Duration, Instant},
 };
@@ -15,10 +18,14 @@ use tasuki_process::ChildInput;
 
 /// How long agents may take to end once their input has ended.
 const END: Duration = Duration::from_secs(2);
-/// How long the last words of an agent that has ended are waited for.
+/// How long the last words of an agent that has ended are waited for, all together.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 /// How many lines of standard error a reason quotes.
 const TAIL_LINES: usize = 3;
+/// How many lines a start file of the host's shell may print before the agent's first answer.
+const GREETING_LINES: usize = 100;
+/// How many characters of such a line a reason quotes.
+const QUOTED: usize = 80;
 
 /// One host's agent.
 struct Agent {
@@ -26,7 +33,11 @@ struct Agent {
     child: Option<Child>,
     input: Option<ChildInput>,
     lines: Receiver<String>,
-    errors: Receiver<String>,
+    errors: Tail,
+    /// Whether it has answered anything.
+    has_answered: bool,
+    /// The first line that it printed before its first answer, and that is none.
+    greeting: Option<String>,
     /// Why it is not asked any more; `None`: it is.
     lost: Option<String>,
 }
@@ -136,9 +147,9 @@ impl Agent {
             Err(error) => (None, Some(format!("cannot run {program}: {error}"))),
         };
         let input = child.as_mut().and_then(|child| child.stdin.take()).map(ChildInput::from);
-        let lines = follow(child.as_mut().and_then(|child| child.stdout.take()));
-        let errors = follow(child.as_mut().and_then(|child| child.stderr.take()));
-        Self { host, child, input, lines, errors, lost }
+        let lines = answers(child.as_mut().and_then(|child| child.stdout.take()));
+        let errors = Tail::of(child.as_mut().and_then(|child| child.stderr.take()), TAIL_LINES);
+        Self { host, child, input, lines, errors, has_answered: false, greeting: None, lost }
     }
 
     fn send(&mut self, order: &impl Serialize) -> Result<(), String> {
@@ -155,33 +166,57 @@ impl Agent {
     }
 
     fn receive<A: DeserializeOwned>(&mut self, end: Instant) -> Result<A, String> {
-        let left = end.saturating_duration_since(Instant::now());
-        let why = match self.lines.recv_timeout(left) {
-            Ok(line) => match serde_json::from_str(&line) {
-                Ok(answer) => return Ok(answer),
-                Err(_) => "it answers oddly; is its tasuki of another version?",
-            },
-            Err(RecvTimeoutError::Timeout) => "it does not answer any more",
-            Err(RecvTimeoutError::Disconnected) => return Err(self.lose()),
+        let mut greetings = 0;
+        let why = loop {
+            let left = end.saturating_duration_since(Instant::now());
+            match self.lines.recv_timeout(left) {
+                Ok(line) => match serde_json::from_str(&line) {
+                    Ok(answer) => {
+                        self.has_answered = true;
+                        return Ok(answer);
+                    }
+                    Err(_) if !self.has_answered && !is_json(&line) && greetings < GREETING_LINES => {
+                        greetings += 1;
+                        self.greeting.get_or_insert(line);
+                    }
+                    Err(_) => break "it answers oddly; is its tasuki of another version?".to_owned(),
+                },
+                Err(RecvTimeoutError::Timeout) => {
+                    break format!("it does not answer any more{}", self.greeted());
+                }
+                Err(RecvTimeoutError::Disconnected) => return Err(self.lose()),
+            }
         };
-        self.lost = Some(why.into());
-        Err(why.into())
+        self.lost = Some(why.clone());
+        Err(why)
     }
 
     /// Finds out why the agent has ended, from the last lines of its standard error.
     fn lose(&mut self) -> String {
-        let mut said = Vec::new();
-        while let Ok(line) = self.errors.recv_timeout(LAST_WORDS) {
-            said.push(line);
-        }
-        let said = said[said.len().saturating_sub(TAIL_LINES)..].join("; ");
+        let said = self.errors.last(LAST_WORDS).join("; ");
         let why = if said.is_empty() {
-            "its agent ended".to_owned()
+            if !self.has_answered && self.greeting.is_none() {
+                self.greeting = self.lines.recv_timeout(LAST_WORDS).ok();
+            }
+            format!("its agent ended{}", self.greeted())
         } else {
             format!("it does not answer: {said}")
         };
         self.lost.get_or_insert(why).clone()
     }
+
+    /// What was printed in the place of a first answer, for a reason.
+    fn greeted(&self) -> String {
+        let quoted = self.greeting.as_ref().filter(|_| !self.has_answered);
+        let quoted = quoted.map(|line| line.chars().take(QUOTED).collect::<String>());
+        quoted.map_or_else(String::new, |line| format!("; instead of an answer came {line:?}"))
+    }
+}
+
+/// Whether a line has the form of an answer, if perhaps one of another version, and is not what a start file
+/// of the host's shell prints.
+fn is_json(line: &str) -> bool {
+    line.starts_with(['{', '[', '"']) && serde_json::from_str::<serde_json::Value>(line).is_ok()
 }
 
 impl Drop for Agents {
@@ -201,23 +236,6 @@ impl Drop for Agents {
             }
         }
     }
-}
-
-/// Lines of a stream as they come.
-fn follow(stream: Option<impl io::Read + Send + 'static>) -> Receiver<String> {
-    let (sender, receiver) = channel();
-    if let Some(stream) = stream {
-        thread::spawn(move || {
-            for line in BufReader::new(stream).lines() {
-                // `lines` gives an error for text that is not UTF-8, and may do so for ever.
-                let Ok(line) = line else { break };
-                if sender.send(line).is_err() {
-                    break;
-                }
-            }
-        });
-    }
-    receiver
 }
 
 #[cfg(test)]
@@ -250,8 +268,33 @@ mod tests {
         assert_eq!(ask(&mut silent, LONG), Err("it does not answer any more".into()));
         let mut ended = shell("read a; echo broken >&2; exit 3");
         assert!(ask(&mut ended, LONG).unwrap_err().contains("broken"));
-        let mut odd = shell("read a; echo nonsense; read b");
+        let mut odd = shell(r#"read a; echo '{"of": "another"}'; read b"#);
         assert!(ask(&mut odd, LONG).unwrap_err().contains("another version"));
         assert_eq!((odd.lost().len(), odd.len(), odd.is_empty()), (1, 1, false));
+    }
+
+    #[test]
+    fn a_host_that_ends_its_answers_and_goes_on_complaining_is_lost_at_once() {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        thread::spawn(move || {
+            let mut chatty = shell("read a; exec >&-; while :; do echo x >&2; sleep 0.05; done");
+            // The test has failed already if nobody receives this.
+            let _ = sender.send(ask(&mut chatty, LONG));
+        });
+        let answer = receiver.recv_timeout(LONG).expect("the wait for last words ends");
+        assert!(answer.unwrap_err().starts_with("it does not answer: x"));
+    }
+
+    #[test]
+    fn what_start_files_print_before_the_first_answer_is_passed_over() {
+        let script = r"echo Welcome; printf '\377\n[1\n'; read a; echo 7; read b; echo oh; read c";
+        let mut greeted = shell(script);
+        assert_eq!(ask(&mut greeted, LONG), Ok(7));
+        assert!(ask(&mut greeted, LONG).unwrap_err().contains("another version"), "later it is an answer");
+        let mut refused = shell("echo This account is not available.; exit 1");
+        let why = ask(&mut refused, LONG).unwrap_err();
+        assert!(why.contains("\"This account is not available.\""), "{why}");
+        let mut endless = shell("yes");
+        assert!(ask(&mut endless, LONG).unwrap_err().contains("oddly"));
     }
 }

@@ -11,6 +11,10 @@ const NOT_FOUND: i32 = 127;
 const NOT_REACHED: i32 = 255;
 /// How many lines of standard error an error quotes.
 const TAIL_LINES: usize = 3;
+/// How many characters of what a host printed an error quotes.
+const QUOTED: usize = 80;
+/// At how many lines a report is looked for.
+const BEGINNINGS: usize = 100;
 
 /// Why a host did not do what it was asked: its name, what failed, and what helps.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -72,16 +76,16 @@ impl Answer {
     }
 
     /// The JSON value that the command printed. A command that has something to report does so whatever its
-    /// exit code is, so that is only asked for if there is no such value.
+    /// exit code is, so that is only asked for if there is no such value. What a start file of the host's
+    /// shell prints before a list or an object is passed over.
     ///
     /// # Errors
     /// If the host was not reached, the command failed without a report, or the report has another form.
     pub fn json<T: DeserializeOwned>(self) -> Result<T, HostError> {
-        let parsed =
-            self.output.as_ref().map(|output| (output.is_success(), serde_json::from_str(&output.stdout)));
+        let parsed = self.output.as_ref().map(|output| (output.is_success(), report(&output.stdout)));
         match parsed {
             Ok((_, Ok(value))) => Ok(value),
-            Ok((true, Err(error))) => Err(self.odd(&error.to_string())),
+            Ok((true, Err(why))) => Err(self.odd(&why)),
             _ => Err(self.error()),
         }
     }
@@ -108,6 +112,17 @@ impl Answer {
         };
         HostError { host: self.label.clone(), why, remedy }
     }
+}
+
+/// The value that a text is, from its beginning or from a line with which a list or an object begins.
+fn report<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    let whole = serde_json::from_str(text).map_err(|error| {
+        let line: String = text.lines().next().unwrap_or_default().chars().take(QUOTED).collect();
+        format!("{error}; it began with {line:?}")
+    });
+    let ends = text.match_indices('\n').map(|(end, _)| &text[end + 1..]);
+    let mut later = ends.filter(|rest| rest.starts_with(['[', '{'])).take(BEGINNINGS);
+    whole.or_else(|why| later.find_map(|rest| serde_json::from_str(rest).ok()).ok_or(why))
 }
 
 fn failure(output: &Output) -> String {
@@ -180,5 +195,13 @@ mod tests {
         assert!(answer(None, 1, "no", "why").json::<Vec<u8>>().unwrap_err().why.contains("exit code 1: why"));
         let odd = answer(None, 0, "no", "").json::<Vec<u8>>().unwrap_err();
         assert!(odd.why.contains("oddly") && odd.remedy.is_some_and(|text| text.contains("same version")));
+    }
+
+    #[test]
+    fn what_a_start_file_prints_before_a_report_is_passed_over() {
+        let greeted = "Welcome to n2\n[maintenance on Friday]\n[\n  7,\n  8\n]\n";
+        assert_eq!(answer(None, 0, greeted, "").json::<Vec<u8>>(), Ok(vec![7, 8]));
+        let odd = answer(None, 0, "Welcome to n2\n{}", "").json::<Vec<u8>>().unwrap_err();
+        assert!(odd.why.contains("\"Welcome to n2\""), "{odd}");
     }
 }

@@ -15,6 +15,7 @@ mod fleet;
 mod lab;
 mod local;
 mod ssh;
+mod stream;
 mod task;
 
 pub use agents::Agents;

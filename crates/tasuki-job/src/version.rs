@@ -3,7 +3,7 @@
 
 use crate::RunError;
 use tasuki_cluster::Cluster;
-use tasuki_fleet::{Fleet, HostError, SshHosts, Task, host_name};
+use tasuki_fleet::{Fleet, HostError, SshHosts, Task, for_each_host, host_name};
 
 /// What `tasuki --version` prints on this host.
 const OWN: &str = concat!("tasuki ", env!("CARGO_PKG_VERSION"));
@@ -19,17 +19,23 @@ fn name_and_version(line: &str) -> &str {
     line.split(" (").next().unwrap_or(line)
 }
 
+/// The line of `tasuki --version` in what came with it. A start file of the host's shell may print before it.
+fn version_line(text: &str) -> &str {
+    let is_version = |line: &&str| line.starts_with("tasuki ");
+    text.lines().rfind(is_version).or_else(|| text.lines().next()).unwrap_or("none")
+}
+
 /// Asks all other hosts over ssh for their version.
 ///
 /// # Errors
 /// If hosts do not answer, or have another version; the error names them.
 pub(crate) fn check_same_everywhere(cluster: &Cluster) -> Result<(), RunError> {
-    let local = host_name();
-    let mut others = cluster.clone();
-    others.hosts.retain(|host| host.name != local);
-    let answers = Fleet::Ssh(Box::new(SshHosts::new(others))).run_all(&Task::tasuki(["--version"]));
-    let answers: Vec<_> = answers.into_iter().map(|answer| (answer.host.clone(), answer.text())).collect();
-    match complaint(&local, &answers) {
+    let fleet = Fleet::Ssh(Box::new(SshHosts::new(cluster.clone())));
+    let others: Vec<usize> = (0..fleet.len()).filter(|&host| !fleet.is_here(host)).collect();
+    let ask = |number: usize| fleet.run(others[number], &Task::tasuki(["--version"]));
+    let answers = for_each_host(others.len(), ask).into_iter();
+    let answers: Vec<_> = answers.map(|answer| (answer.host.clone(), answer.text())).collect();
+    match complaint(&host_name(), &answers) {
         None => Ok(()),
         Some(text) => Err(RunError::Versions(text)),
     }
@@ -43,10 +49,11 @@ fn complaint(local: &str, answers: &[(String, Result<String, HostError>)]) -> Op
     if !errors.is_empty() {
         return Some(errors.join("\n"));
     }
-    let versions = answers.iter().filter_map(|(host, answer)| Some((host, answer.as_ref().ok()?.trim())));
+    let printed = answers.iter().filter_map(|(host, answer)| Some((host, answer.as_ref().ok()?.trim())));
+    let versions = printed.map(|(host, text)| (host, version_line(text)));
     let wrong: Vec<String> = versions
         .filter(|(_, version)| name_and_version(version) != OWN)
-        .map(|(host, version)| format!("{host} has {}", version.lines().next().unwrap_or("none")))
+        .map(|(host, version)| format!("{host} has {version}"))
         .collect();
     if wrong.is_empty() {
         return None;
@@ -77,6 +84,14 @@ mod tests {
             assert!(said.contains(part), "{part}: {said}");
         }
         assert!(!said.contains("n2"), "{said}");
+    }
+
+    #[test]
+    fn what_a_start_file_prints_is_no_version() {
+        let same = format!("Welcome\n{OWN} (0123456789ab)\n");
+        assert_eq!(complaint("n1", &[answer("n2", Ok(&same))]), None);
+        let said = complaint("n1", &[answer("n2", Ok("Welcome\ntasuki 9.9.9\n"))]).unwrap();
+        assert!(said.contains("n2 has tasuki 9.9.9"), "{said}");
     }
 
     #[test]
