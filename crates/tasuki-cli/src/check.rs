@@ -13,7 +13,7 @@ use tasuki_check::{
 };
 use tasuki_cluster::Cluster;
 use tasuki_fleet::Fleet;
-use tasuki_plan::picture::draw_cluster;
+use tasuki_plan::{picture::draw_cluster, write_file};
 use tasuki_process::ignore_broken_pipes;
 use tasuki_terminal::{Failure, Verdict, paragraph, percent_bar, print_json, print_verdict};
 use tasuki_topo::Network;
@@ -35,8 +35,8 @@ pub fn run(arguments: &CheckArgs) -> Result<ExitCode, Failure> {
     arguments.overwrite.check_file(arguments.report.as_deref()).map_err(unknown)?;
     let (report, cluster) = check(arguments).map_err(unknown)?;
     if let Some(file) = &arguments.report {
-        std::fs::write(file, tasuki_check::page(&report, SystemTime::now(), &picture(&report, &cluster)))
-            .map_err(|error| unknown(Failure::new(format!("cannot write {}: {error}", file.display()))))?;
+        let page = tasuki_check::page(&report, SystemTime::now(), &picture(&report, &cluster));
+        write_file(file, &page).map_err(|error| unknown(error.into()))?;
     }
     if arguments.json {
         print_json(&report).map_err(unknown)?;

@@ -1,12 +1,13 @@
 //! `tasuki cluster ...`
 
 use serde::Serialize;
-use std::{fs, path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode};
 use tasuki_args::{ClusterCommand, ClusterNew};
 use tasuki_cluster::{
     AddressPlan, Cluster, HostPlan, NextHop, RailNames, RoutePlan,
     generate::{Options, generate},
 };
+use tasuki_plan::write_file;
 use tasuki_terminal::{Failure, counted, print_json, table};
 
 /// Runs a cluster command.
@@ -34,8 +35,7 @@ fn new(arguments: &ClusterNew) -> Result<(), Failure> {
     let text = generate(&arguments.shape, &options).map_err(Failure::usage)?.to_toml();
     match &arguments.output {
         None => print!("{text}"),
-        Some(path) => fs::write(path, text)
-            .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))?,
+        Some(path) => write_file(path, &text)?,
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The cluster file: one file, `cluster.toml`, describes hosts, NICs, switches and cables, and every command
 //! reads it. This crate holds the model, the strict parser, the rails between hosts, the one address plan,
-//! and generators of common shapes. It performs no IO besides reading files.
+//! and generators of common shapes. It performs no IO besides reading and replacing files.
 #![forbid(unsafe_code)]
 
 mod defaults;
@@ -18,6 +18,7 @@ mod plan;
 mod queue_rules;
 mod rail_table;
 mod rails;
+mod replace;
 mod ssh;
 mod switch_agent;
 mod text;
@@ -43,6 +44,7 @@ pub use plan::{
 pub use queue_rules::QueueRules;
 pub use rail_table::{HostRail, RailPeer, RailTable, RailTableError};
 pub use rails::{Rail, RailNames};
+pub use replace::{replace_file, sync_folder_of};
 pub use ssh::{SshAddress, SshJump, SshOptions, SshTarget, SshUser};
 pub use switch_agent::{AgentAddress, InterfaceNames, SwitchAgent};
 pub use text::{TextError, read_text, text_of};

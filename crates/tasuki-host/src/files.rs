@@ -2,12 +2,12 @@
 
 use crate::{HostError, Value};
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, ErrorKind, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, chown, symlink},
-    path::{Path, PathBuf},
+    fs,
+    io::{self, ErrorKind},
+    os::unix::fs::symlink,
+    path::Path,
 };
-use tasuki_cluster::read_text;
+use tasuki_cluster::{read_text, replace_file};
 
 /// Mode of a new file that all users may read.
 pub const FOR_ALL: u32 = 0o644;
@@ -76,63 +76,11 @@ fn make_folder_of(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
-/// Replaces a file as a whole: a reader, or the machine after a power cut, sees the old content or the new.
-/// Owner and mode of a file that is there stay; a new one, whose folder is made if need be, gets the mode
-/// `new`.
+/// Replaces a file as [`replace_file`] does, and makes its folder if need be. A new one gets the mode `new`.
 ///
 /// # Errors
 /// What the system says.
 pub fn replace(path: &Path, content: &[u8], new: u32) -> io::Result<()> {
     make_folder_of(path)?;
-    // Links are followed, because the file may be one: then its target is to be changed.
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    let temporary = temporary(&path);
-    let old = fs::metadata(&path).ok();
-    if is_mount_point(&path, old.as_ref()) {
-        return overwrite(&path, content);
-    }
-    let mode = old.as_ref().map_or(new, |old| old.permissions().mode() & 0o7777);
-    let result = write_beside(&temporary, content, mode, old.as_ref())
-        .and_then(|()| fs::rename(&temporary, &path))
-        .and_then(|()| sync_folder_of(&path));
-    let Err(error) = result else { return Ok(()) };
-    let _ = fs::remove_file(&temporary);
-    // The file is a mount point of the same file system.
-    if error.raw_os_error() == Some(nix::libc::EBUSY) { overwrite(&path, content) } else { Err(error) }
-}
-
-/// Whether a file is on another file system than its folder, as `/etc/hosts` of a container: then it cannot
-/// be replaced by renaming, but only be overwritten.
-fn is_mount_point(path: &Path, file: Option<&fs::Metadata>) -> bool {
-    let folder = path.parent().and_then(|folder| fs::metadata(folder).ok());
-    file.zip(folder.as_ref()).is_some_and(|(file, folder)| file.dev() != folder.dev())
-}
-
-fn overwrite(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).truncate(true).open(path)?;
-    file.write_all(content)?;
-    file.sync_all()
-}
-
-fn temporary(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(".tasuki-new");
-    path.with_file_name(name)
-}
-
-fn write_beside(at: &Path, content: &[u8], mode: u32, old: Option<&fs::Metadata>) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(at)?;
-    file.write_all(content)?;
-    file.set_permissions(fs::Permissions::from_mode(mode))?;
-    if let Some(old) = old {
-        // Only root can change the owner of a file; another user can replace only files of that user's own.
-        let _ = chown(at, Some(old.uid()), Some(old.gid()));
-    }
-    file.sync_all()
-}
-
-/// Makes sure that a renaming or removal is on the disk.
-pub fn sync_folder_of(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(folder)?.sync_all()
+    replace_file(path, content, Some(new))
 }

@@ -8,6 +8,7 @@ use std::{
     io::ErrorKind,
     path::{Path, PathBuf},
 };
+use tasuki_cluster::sync_folder_of;
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -175,7 +176,7 @@ impl Journal {
         }
         // The removal is on the disk either by the folder's removal or by this.
         if fs::remove_dir(&self.folder).is_err() {
-            files::sync_folder_of(&self.path()).map_err(self.fail("remove"))?;
+            sync_folder_of(&self.path()).map_err(self.fail("remove"))?;
         }
         Ok(())
     }

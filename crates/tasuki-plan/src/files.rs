@@ -1,12 +1,13 @@
 //! Reads and writes text files, with errors that name the file.
 
 use crate::PlanningError;
-use std::{fs, path::Path};
+use std::path::Path;
+use tasuki_cluster::replace_file;
 
-/// Writes a text file.
+/// Writes a text file. One that is there stays as it is if the new one cannot be written whole.
 pub fn write_file(path: &Path, text: &str) -> Result<(), PlanningError> {
     let fail = |source| PlanningError::File { verb: "write", path: path.into(), source };
-    fs::write(path, text).map_err(fail)
+    replace_file(path, text.as_bytes(), None).map_err(fail)
 }
 
 /// Reads a text file.

@@ -1,7 +1,10 @@
 //! What a command does where its output goes nowhere, and its exit code where its arguments are wrong.
 
 use crate::support::{ok, tasuki, text};
-use std::{fs::File, process::Output};
+use std::{
+    fs::{self, File},
+    process::{Command, Output},
+};
 
 fn run(argv: &[&str], full: bool) -> Output {
     let mut command = tasuki();
@@ -36,6 +39,23 @@ fn a_full_disk_is_said() {
         let words = "tasuki: cannot write to standard output: No space left on device\n";
         assert_eq!(said, words, "{argv:?}");
     }
+}
+
+/// A process that may write no byte into files stands for a full disk. The text is that of EFBIG in errno(3),
+/// which setrlimit(2) has for such a process.
+#[test]
+fn a_file_that_cannot_be_replaced_stays_as_it_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("cluster.toml");
+    fs::write(&file, "what somebody has written").expect("writes");
+    let script = r#"trap '' XFSZ; ulimit -f 0; exec "$0" cluster new full:2 --force -o "$1""#;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).arg(tasuki().get_program()).arg(&file);
+    let output = shell.output().expect("runs");
+    let said = text(&output);
+    assert!(!output.status.success() && said.contains("cluster.toml: File too large"), "{said}");
+    assert_eq!(fs::read_to_string(&file).expect("it is there"), "what somebody has written");
+    assert_eq!(fs::read_dir(folder.path()).expect("reads").count(), 1, "and nothing else");
 }
 
 /// 2, as docs/reference/exit-codes.md has it.
