@@ -1,10 +1,9 @@
 //! The record of what was changed, and from what. It is on the disk before the first change is made.
 
-use crate::{Change, HostError, Key, Value, files};
-use nix::fcntl::{Flock, FlockArg};
+use crate::{Change, HostError, Key, Value, files, lock::Lock};
 use serde::{Deserialize, Serialize};
 use std::{
-    fs::{self, File},
+    fs,
     io::ErrorKind,
     path::{Path, PathBuf},
 };
@@ -13,6 +12,8 @@ use tasuki_cluster::sync_folder_of;
 /// Version of the format.
 const VERSION: u32 = 1;
 const FILE: &str = "changes.json";
+/// The file, beside the record, by which one process has the folder to itself.
+const LOCK: &str = "lock";
 
 /// What was changed on a host, oldest change first.
 ///
@@ -103,7 +104,7 @@ impl Record {
 pub struct Journal {
     host: String,
     folder: PathBuf,
-    _lock: Option<Flock<File>>,
+    lock: Option<Lock>,
 }
 
 impl Journal {
@@ -114,15 +115,15 @@ impl Journal {
             move |source| HostError::File { host, doing, path, source }
         };
         fs::create_dir_all(folder).map_err(fail("make the folder"))?;
-        let file = File::open(folder).map_err(fail("open"))?;
-        let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock)
-            .map_err(|_| HostError::Busy { host: host.into(), path: folder.into() })?;
-        Ok(Self { host: host.into(), folder: folder.into(), _lock: Some(lock) })
+        match Lock::take(&folder.join(LOCK)).map_err(fail("lock"))? {
+            Some(lock) => Ok(Self { host: host.into(), folder: folder.into(), lock: Some(lock) }),
+            None => Err(HostError::Busy { host: host.into(), path: folder.into() }),
+        }
     }
 
     /// Opens a folder for reading. It need not exist.
     pub fn read_only(host: &str, folder: &Path) -> Self {
-        Self { host: host.into(), folder: folder.into(), _lock: None }
+        Self { host: host.into(), folder: folder.into(), lock: None }
     }
 
     fn path(&self) -> PathBuf {
@@ -174,6 +175,7 @@ impl Journal {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(self.fail("remove")(error)),
             _ => {}
         }
+        self.lock.iter().for_each(Lock::remove);
         // The removal is on the disk either by the folder's removal or by this.
         if fs::remove_dir(&self.folder).is_err() {
             sync_folder_of(&self.path()).map_err(self.fail("remove"))?;
@@ -186,6 +188,7 @@ impl Journal {
 mod tests {
     use super::*;
     use crate::{Key, Value};
+    use nix::fcntl::{Flock, FlockArg};
 
     fn change(path: &str, from: &str, to: &str) -> Change {
         let key = Key::Sysctl { path: path.into() };
@@ -220,6 +223,21 @@ mod tests {
         assert_eq!(journal.load().unwrap(), Some((record, false)));
         journal.remove().unwrap();
         assert!(!state.exists());
+    }
+
+    #[test]
+    fn what_any_user_may_lock_keeps_nobody_out() {
+        let folder = tempfile::tempdir().unwrap();
+        // Every user may open a folder that all may read, and a file of the record.
+        let journal = Journal::lock("n1", folder.path()).unwrap();
+        journal.save(&Record::new("n1", "c")).unwrap();
+        drop(journal);
+        let open = |path: &Path| fs::File::open(path).unwrap();
+        let all = [open(folder.path()), open(&folder.path().join(FILE))];
+        let held = all.map(|file| Flock::lock(file, FlockArg::LockExclusiveNonblock).unwrap());
+        let journal = Journal::lock("n1", folder.path()).unwrap();
+        assert!(journal.load().unwrap().is_some());
+        drop(held);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod daemon;
 mod error;
 mod instance;
 mod liveness;
+mod process;
 mod stripes;
 mod tuned;
 mod view;
