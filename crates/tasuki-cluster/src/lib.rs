@@ -45,7 +45,7 @@ pub use queue_rules::QueueRules;
 pub use rail_table::{HostRail, RailPeer, RailTable, RailTableError};
 pub use rails::{Rail, RailNames};
 pub use replace::{replace_file, sync_folder_of};
-pub use ssh::{SshAddress, SshJump, SshOptions, SshTarget, SshUser};
+pub use ssh::{SshAddress, SshJump, SshOptions, SshTarget, SshUser, through};
 pub use switch_agent::{AgentAddress, InterfaceNames, SwitchAgent};
 pub use text::{TextError, read_text, text_of};
 pub use units::{AROUND_FRAME, Ipv4Net, MacAddr, MacError, NetError, Rate, RateError};

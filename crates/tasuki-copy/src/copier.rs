@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 use tasuki_cluster::{AddressPlan, HostId};
-use tasuki_fleet::{Agents, Fleet, Task, host_name};
+use tasuki_fleet::{Agents, Fleet, Task};
 use tasuki_launch::Library;
 
 /// How long hosts may take to answer what needs no waiting; logging in is part of the first answer.
@@ -73,8 +73,7 @@ impl<'a> Copier<'a> {
         let cluster = fleet.cluster().ok_or(CopyError::NoCluster)?;
         let addresses = AddressPlan::new(cluster)?.hosts.iter().map(|host| host.identity).collect();
         // Contents that are on this machine need no way to another host first, if this is one of the hosts.
-        let is_own = |host: &usize| matches!(fleet, Fleet::Ssh(_)) && fleet.name(*host) == host_name();
-        let first = (0..fleet.len()).find(is_own).unwrap_or(0);
+        let first = (0..fleet.len()).find(|&host| fleet.is_here(host)).unwrap_or(0);
         let chain = chain(cluster, HostId(first)).into_iter().map(|host| host.0).collect();
         let mut key = [0; 16];
         getrandom::fill(&mut key)?;

@@ -92,6 +92,15 @@ impl Fleet {
         self.cluster().map_or_else(host_name, |cluster| cluster.hosts[host].name.clone())
     }
 
+    /// Whether a host is this machine, on which tasks run without ssh.
+    pub fn is_here(&self, host: usize) -> bool {
+        match self {
+            Self::Local => true,
+            Self::Lab(_) => false,
+            Self::Ssh(hosts) => hosts.target(HostId(host)).is_none(),
+        }
+    }
+
     /// A command that runs a task on a host and passes its streams and its exit code on, for callers that
     /// talk with it while it runs. The caller connects the streams, the task's input too, and sees to the
     /// time limit.

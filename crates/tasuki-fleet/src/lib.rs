@@ -12,6 +12,7 @@ mod answer;
 mod concurrent;
 mod error;
 mod fleet;
+mod jump;
 mod lab;
 mod local;
 mod ssh;

@@ -2,6 +2,8 @@
 
 use crate::{
     host_name,
+    jump::{QUIET, arguments},
+    local::leads_here,
     task::{Program, Task},
     this_program,
 };
@@ -9,7 +11,7 @@ use std::{
     ffi::{OsStr, OsString},
     process::Command,
 };
-use tasuki_cluster::{Cluster, HostId, SshTarget};
+use tasuki_cluster::{Cluster, HostId, SshAddress, SshTarget};
 use tasuki_process::quote;
 
 /// The machines of a cluster file, which ssh reaches as the file's `management` and `ssh` say.
@@ -21,8 +23,8 @@ pub struct SshHosts {
     ssh: Vec<String>,
     /// The `tasuki` command on a machine, with what stands before it.
     tasuki: Vec<String>,
-    /// The name of the machine that is this one, and is reached without ssh.
-    own: String,
+    /// The host that is this machine, and is reached without ssh.
+    own: Option<HostId>,
 }
 
 impl SshHosts {
@@ -32,20 +34,21 @@ impl SshHosts {
     }
 
     /// Reaches machines by this ssh (program and options; not empty), and runs this `tasuki` there, `sudo`
-    /// before it if need be. The host that has this machine's name is reached without ssh.
+    /// before it if need be. The host that has this machine's name is reached without ssh, unless its
+    /// `management` is another machine's address.
     pub fn through(cluster: Cluster, ssh: Vec<String>, tasuki: Vec<String>) -> Self {
-        Self { cluster, ssh, tasuki, own: host_name() }
+        let own = own_host(&cluster);
+        Self { cluster, ssh, tasuki, own }
     }
 
     /// The machines of another cluster, reached in the same way.
     pub fn with_cluster(&self, cluster: Cluster) -> Self {
-        Self { cluster, ..self.clone() }
+        Self::through(cluster, self.ssh.clone(), self.tasuki.clone())
     }
 
     /// How ssh reaches a host; `None`: it is this machine.
     pub(crate) fn target(&self, host: HostId) -> Option<SshTarget<'_>> {
-        let is_own = self.own == self.cluster.host_of(host).name;
-        (!is_own).then(|| self.cluster.ssh_target(host))
+        (self.own != Some(host)).then(|| self.cluster.ssh_target(host))
     }
 
     pub(crate) fn of_task(&self, host: HostId, task: &Task) -> Command {
@@ -58,6 +61,15 @@ impl SshHosts {
         }
         over_ssh(&ssh, target, argv)
     }
+}
+
+/// The host of a cluster that is this machine: it has this machine's name, and an address of this machine if
+/// the file gives it one.
+fn own_host(cluster: &Cluster) -> Option<HostId> {
+    let name = host_name();
+    let own = cluster.hosts.iter().position(|host| host.name == name)?;
+    let address = cluster.hosts[own].management.as_ref().map(SshAddress::address);
+    address.is_none_or(leads_here).then_some(HostId(own))
 }
 
 /// A task on this machine.
@@ -82,14 +94,15 @@ fn over_ssh(
     argv: impl IntoIterator<Item = impl AsRef<OsStr>>,
 ) -> Command {
     let mut command = Command::new(&ssh[0]);
-    command.args(&ssh[1..]).args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]);
+    command.args(&ssh[1..]).args(QUIET);
     if let Some(port) = target.port {
         command.args(["-p", &port.to_string()]);
     }
-    for (option, name) in [("-J", target.jump), ("-l", target.user)] {
-        if let Some(name) = name {
-            command.args([option, name]);
-        }
+    if let Some(jump) = target.jump {
+        command.args(arguments(ssh, jump));
+    }
+    if let Some(user) = target.user {
+        command.args(["-l", user]);
     }
     command.args(["--", target.address]).args(argv.into_iter().map(|word| quote(word.as_ref())));
     command
@@ -114,7 +127,7 @@ mod tests {
 
     fn hosts() -> SshHosts {
         // None of them is this machine, whatever its name.
-        SshHosts { own: String::new(), ..SshHosts::new(Cluster::parse(FILE, None).unwrap()) }
+        SshHosts { own: None, ..SshHosts::new(Cluster::parse(FILE, None).unwrap()) }
     }
 
     fn line(command: &Command) -> Vec<String> {
@@ -126,7 +139,8 @@ mod tests {
     fn every_name_of_a_file_follows_an_option_or_the_end_of_options() {
         let command = hosts().of_task(HostId(1), &Task::tasuki(["status", "--host", "a b"]));
         let quiet = ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"];
-        let way = ["-p", "2222", "-J", "gate", "-l", "me", "--", "198.18.0.2"];
+        let jump = "ProxyCommand=ssh -o BatchMode=yes -o ConnectTimeout=10 -W '[%h]:%p' -- gate";
+        let way = ["-p", "2222", "-o", jump, "-l", "me", "--", "198.18.0.2"];
         let argv = ["tasuki", "status", "--host", "'a b'"];
         assert_eq!(line(&command), [&quiet[..], &way, &argv].concat());
     }
@@ -148,5 +162,24 @@ mod tests {
         let id = Task::program(["id", "-u"]);
         assert_eq!(line(&hosts.of_task(HostId(0), &id)), ["id", "-u"]);
         assert_eq!(line(&hosts.of_task(HostId(1), &id))[14..], ["198.18.0.2", "id", "-u"]);
+    }
+
+    #[test]
+    fn a_host_of_this_machines_name_with_another_address_is_another_machine() {
+        let reached = |management: Option<&str>| {
+            let mut cluster = hosts().cluster;
+            cluster.hosts[0].name = host_name();
+            cluster.hosts[0].management = management.map(|text| text.parse().unwrap());
+            let hosts = SshHosts::new(cluster);
+            (hosts.target(HostId(0)).is_some(), hosts.with_cluster(hosts.cluster.clone()).own)
+        };
+        // RFC 5737 and RFC 3849 keep these for documentation: no machine has them.
+        for far in ["root@198.51.100.1", "2001:db8::1"] {
+            assert_eq!(reached(Some(far)), (true, None), "{far}");
+        }
+        // RFC 6761 has localhost lead to the machine itself, and .invalid nowhere.
+        for near in [None, Some("root@127.0.0.1"), Some("::1"), Some("localhost"), Some("alias.invalid")] {
+            assert_eq!(reached(near), (false, Some(HostId(0))), "{near:?}");
+        }
     }
 }

@@ -2,8 +2,10 @@
 //! for an option of ssh, for a part of a command line or for a part of a file's path.
 
 mod check;
+mod through;
 
 pub(crate) use check::{BadSsh, bad, check_address, split_port};
+pub use through::through;
 
 use check::{ADDRESS_RULE, JUMP_RULE, JUMPS_MAX, PORT_RULE, check_jump, check_user, has_port, split_user};
 use serde::{Serialize, Serializer};
