@@ -2,6 +2,7 @@
 
 mod carrier;
 mod check;
+mod filters;
 mod hold;
 mod rehearse;
 mod tune;
@@ -20,6 +21,7 @@ use crate::{
     rings::of_rings,
 };
 use carrier::Carriers;
+use filters::spare_filters;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -154,6 +156,7 @@ impl Setup {
         }
         report.changes = difference(&desired, &actual, made);
         report.notes.extend(keep_edits(&mut report.changes, made));
+        report.notes.extend(spare_filters(&mut self.kernel, &mut report.changes)?);
         report.notes.extend(check::notes(&self.kernel, wanted, &report.changes));
         Ok(())
     }
@@ -255,6 +258,7 @@ impl Setup {
         let actual = self.kernel.read_all(made.iter().map(|change| &change.key))?;
         let mut changes = reverse(made, &actual);
         notes.extend(keep_edits(&mut changes, made));
+        notes.extend(spare_filters(&mut self.kernel, &mut changes)?);
         Ok(changes)
     }
 }

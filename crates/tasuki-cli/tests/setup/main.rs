@@ -10,6 +10,7 @@ mod apply_undo;
 mod discover;
 mod firewall;
 mod install;
+mod others;
 mod run_setup;
 mod ssh_ways;
 mod striping;

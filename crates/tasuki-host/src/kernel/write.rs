@@ -9,7 +9,7 @@ use crate::{
 use std::{fs, net::Ipv4Addr};
 use tasuki_sys::{
     ethtool::Ethtool,
-    netlink::{Address, Gateway, Route, SavedRoute},
+    netlink::{Address, Filter, Gateway, Route, SavedRoute},
 };
 
 impl Kernel {
@@ -92,12 +92,22 @@ impl Kernel {
         if *value != Value::Absent {
             return self.netlink.add_clsact(index).map_err(fail);
         }
-        // If other programs were attached since, the clsact qdisc stays, with these programs in it.
-        let programs = self.netlink.egress_programs(index).map_err(&fail)?;
-        if programs.iter().any(|program| program.priority != tasuki_stripe::PRIORITY) {
+        // If others have filters there since, the clsact qdisc stays, with these in it.
+        if self.has_others_filters(interface)? {
             return Ok(());
         }
         self.netlink.delete_clsact(index).map_err(fail)
+    }
+
+    /// Whether the clsact qdisc of an interface has filters, of either way and any kind, besides Tasuki's
+    /// program.
+    pub fn has_others_filters(&mut self, interface: &str) -> Result<bool, HostError> {
+        let Some(index) = self.links.get(interface).map(|link| link.index) else { return Ok(false) };
+        let filters = self.netlink.clsact_filters(index).map_err(self.fail())?;
+        let is_ours = |filter: &Filter| {
+            filter.is_egress && filter.kind == "bpf" && filter.priority == tasuki_stripe::PRIORITY
+        };
+        Ok(!filters.iter().all(is_ours))
     }
 
     fn write_striping(&mut self, value: &Value) -> Result<(), HostError> {

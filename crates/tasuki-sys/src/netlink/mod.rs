@@ -16,7 +16,7 @@ pub use address::Address;
 pub use counters::LinkCounters;
 pub use link::{Link, VethEnd};
 pub use neighbour::Neighbour;
-pub use qdisc::{AttachedProgram, TokenBucket};
+pub use qdisc::{AttachedProgram, Filter, TokenBucket};
 pub use route::{Gateway, ROUTE_PROTOCOL, Route};
 pub use saved_route::SavedRoute;
 pub use watch::LinkWatch;

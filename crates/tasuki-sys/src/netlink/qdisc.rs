@@ -167,6 +167,24 @@ impl Netlink {
         Ok(answers.into_iter().filter_map(program).collect())
     }
 
+    /// All filters in an interface's clsact qdisc, of both ways and of any kind, programs or not.
+    pub fn clsact_filters(&mut self, index: u32) -> Result<Vec<Filter>, NetlinkError> {
+        let mut filters = Vec::new();
+        for minor in [TcHandle::MIN_INGRESS, TcHandle::MIN_EGRESS] {
+            let mut request = TcMessage::default();
+            request.header.index = index.cast_signed();
+            request.header.parent = TcHandle { major: 0xffff, minor };
+            let what = || format!("list filters of interface {index}");
+            for answer in self.dump(what, Message::GetTrafficFilter(request))? {
+                let Message::NewTrafficFilter(message) = answer else { continue };
+                let kind = kind(&message).unwrap_or_default().to_owned();
+                let priority = (message.header.info >> 16) as u16;
+                filters.push(Filter { is_egress: minor == TcHandle::MIN_EGRESS, kind, priority });
+            }
+        }
+        Ok(filters)
+    }
+
     fn attach(
         &mut self,
         index: u32,
@@ -184,6 +202,17 @@ impl Netlink {
         let what = || format!("attach program {name} to interface {index}");
         self.request(what, Message::NewTrafficFilter(filter), Create::Replace.flags()).map(drop)
     }
+}
+
+/// A filter in a clsact qdisc.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filter {
+    /// Whether it sees what leaves through the interface, and not what comes in.
+    pub is_egress: bool,
+    /// Its kind, as `bpf` or `flower`.
+    pub kind: String,
+    /// Its priority: filters of lower priority run first.
+    pub priority: u16,
 }
 
 /// A classifier program on an interface.
