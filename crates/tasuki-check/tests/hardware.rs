@@ -123,9 +123,45 @@ fn a_bus_must_carry_the_sum_of_its_nics() {
 #[test]
 fn interrupt_delay_is_compared_with_the_others() {
     let delay = |us| move |facts: &mut Facts| facts.nics[0].delay_us = Some(us);
-    assert_eq!(named(&found("full:4", delay(500))), [(Kind::Delay, Part::Setting("n2".into()), false)]);
+    assert_eq!(named(&found("full:4", delay(500))), [(Kind::Delay, Part::Setting("n2".into()), true)]);
     // Eight times 3 us, which is the usual delay here, is too short to be compared.
     assert_eq!(named(&found("full:4", delay(60))), []);
+}
+
+#[test]
+fn interrupt_delay_that_the_file_asks_for_is_held_against_the_file() {
+    let with = |wish: &str, us: u64| {
+        let mut cluster = cluster("full:4");
+        cluster.hosts[1].nics[0].delay = Some(wish.parse().unwrap());
+        let plan = AddressPlan::new(&cluster).unwrap();
+        let mut facts = healthy(&cluster, &plan);
+        facts[1].as_mut().unwrap().nics[0].delay_us = Some(us);
+        judge(&cluster, &plan, &facts)
+    };
+    for (wish, us) in [("500us", 500), ("1ms", 100), ("dynamic", 800), ("adaptive", 800), ("off", 60)] {
+        assert_eq!(named(&with(wish, us)), [], "{wish}");
+    }
+    for (wish, us) in [("off", 500), ("20us", 500)] {
+        assert_eq!(named(&with(wish, us)), [(Kind::Delay, Part::Setting("n2".into()), true)], "{wish}");
+    }
+    assert!(with("20us", 500)[0].says.contains("the file says 20 for eth1"));
+}
+
+#[test]
+fn interrupt_delay_is_compared_with_nothing_where_no_other_host_tells_any() {
+    let cluster = cluster("full:3");
+    let plan = AddressPlan::new(&cluster).unwrap();
+    let mut facts = healthy(&cluster, &plan);
+    for (number, facts) in facts.iter_mut().flatten().enumerate() {
+        facts.nics.iter_mut().for_each(|nic| nic.delay_us = (number == 1).then_some(500));
+    }
+    assert_eq!(named(&judge(&cluster, &plan, &facts)), []);
+}
+
+#[test]
+fn programs_that_use_the_processor_are_a_warning() {
+    let found = found("full:3", |facts| facts.busy = vec![(0.2, "editor (process 7)".into())]);
+    assert_eq!(named(&found), [(Kind::Load, Part::Host("n2".into()), true)]);
 }
 
 #[test]

@@ -133,12 +133,6 @@ impl Ethtool {
         Ok(text(&buffer[4..36]))
     }
 
-    /// For how long the NIC holds received frames back before it interrupts, microseconds (`ethtool -c`,
-    /// `rx-usecs`). Fails on devices that have no such setting.
-    pub fn receive_delay_us(&self) -> Result<u64, EthtoolError> {
-        Ok(self.coalescing()?.rx_usecs.into())
-    }
-
     /// When the NIC interrupts for received frames. Fails on devices that have no such setting.
     pub fn coalescing(&self) -> Result<Coalescing, EthtoolError> {
         let buffer = self.read_coalescing()?;

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
     time::Instant,
 };
-use tasuki_sys::{ethtool::Ethtool, netlink::Netlink};
+use tasuki_sys::netlink::Netlink;
 
 /// Least share of a core that is worth reporting.
 const BUSY_MIN: f64 = 0.05;
@@ -27,7 +27,7 @@ impl Looker {
     pub fn look(&mut self, place: &Place) -> Facts {
         let mut facts = Facts { busy: self.busy(), watch: tasuki_watch::note(), ..Facts::default() };
         let sysfs = Path::new(hardware::SYSFS);
-        let delay = |name: &str| Ethtool::open(name).and_then(|tool| tool.receive_delay_us()).ok();
+        let delay = hardware::set_delay_us;
         let nic = |(index, name): (usize, String)| hardware::nic(sysfs, index, &name, delay(&name));
         facts.nics = place.nics().into_iter().map(nic).collect();
         // What cannot be read is missing in the facts, and that is judged elsewhere.

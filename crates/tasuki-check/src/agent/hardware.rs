@@ -6,6 +6,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
 };
+use tasuki_sys::ethtool::Ethtool;
 
 /// Where sysfs is mounted.
 pub const SYSFS: &str = "/sys";
@@ -24,6 +25,13 @@ const COUNTERS: [&str; 9] = [
 
 fn text(path: PathBuf) -> Option<String> {
     fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+}
+
+/// For how long a NIC is set to hold received frames back, microseconds (`ethtool -c`, `rx-usecs`). `None`:
+/// it has no such setting, or its driver chooses that by itself, from moment to moment.
+pub fn set_delay_us(name: &str) -> Option<u64> {
+    let set = Ethtool::open(name).and_then(|ethtool| ethtool.coalescing()).ok()?;
+    (!set.adaptive_rx).then_some(set.rx_usecs.into())
 }
 
 /// A NIC by its files (Documentation/ABI/testing/sysfs-class-net). `delay_us` is what `ethtool -c` reports,

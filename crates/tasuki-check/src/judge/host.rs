@@ -9,7 +9,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     net::Ipv4Addr,
 };
-use tasuki_cluster::{AddressPlan, Cluster, Host, HostPlan};
+use tasuki_cluster::{AddressPlan, Cluster, Delay, DelayWish, Host, HostId, HostPlan};
 
 /// Share of a core that other programs may use without a finding.
 const LOAD_MAX: f64 = 0.15;
@@ -159,13 +159,9 @@ fn load(host: &str, facts: &Facts, findings: &mut Vec<Finding>) {
         return;
     }
     let says = format!("{host}: programs want {all:.2} cores");
-    let mut finding = Finding::new(
-        1,
-        Kind::Load,
-        Part::Host(host.into()),
-        says,
-        "end them before you measure or run parallel programs",
-    );
+    let advice = "end them before you measure or run parallel programs";
+    // That is no fault of a part: a desktop's own programs use as much.
+    let mut finding = Finding::new(1, Kind::Load, Part::Host(host.into()), says, advice).as_warning();
     for (cores, what) in facts.busy.iter().take(3) {
         finding = finding.seen(format!("{what}: {cores:.2} cores"));
     }
@@ -213,22 +209,46 @@ fn speeds(cluster: &Cluster, facts: &[Option<Facts>], findings: &mut Vec<Finding
     }
 }
 
-/// Finds hosts whose settings hold received frames back far longer than those of the others.
+/// Finds hosts whose settings hold received frames back far longer than the cluster file asks for, or, where
+/// it asks for nothing, than those of the others. A delay that follows the load may have any length.
 fn delays(cluster: &Cluster, facts: &[Option<Facts>], findings: &mut Vec<Finding>) {
-    let longest = |facts: &Facts| facts.nics.iter().filter_map(|nic| nic.delay_us).max();
-    let of: Vec<Option<u64>> = facts.iter().map(|facts| facts.as_ref().and_then(longest)).collect();
-    for (number, delay) in of.iter().enumerate() {
-        let Some(delay) = *delay else { continue };
-        let others =
-            of.iter().enumerate().filter(|(other, _)| *other != number).filter_map(|(_, delay)| *delay);
-        let usual = median(others.map(|delay| delay as f64)) as u64;
-        if delay >= DELAY_US_MIN && delay > usual * DELAY_RATIO {
-            let host = cluster.hosts[number].name.clone();
-            let says =
-                format!("{host} holds received frames back for up to {delay} us, other hosts for {usual}");
-            let advice = "`ethtool -C NIC rx-usecs 0`; gro_flush_timeout and napi_defer_hard_irqs of \
-                          /sys/class/net/NIC to 0";
-            findings.push(Finding::new(1, Kind::Delay, Part::Setting(host), says, advice));
+    let mut accuse = |host: &Host, delay: u64, usual: String| {
+        let says = format!("{} holds received frames back for up to {delay} us, {usual}", host.name);
+        let advice = "`ethtool -C NIC rx-usecs 0`; gro_flush_timeout and napi_defer_hard_irqs of \
+                      /sys/class/net/NIC to 0";
+        let part = Part::Setting(host.name.clone());
+        findings.push(Finding::new(1, Kind::Delay, part, says, advice).as_warning());
+    };
+    let is_outlier = |delay: u64, usual: u64| delay >= DELAY_US_MIN && delay > usual * DELAY_RATIO;
+    let mut longest = vec![None; facts.len()];
+    for (number, (host, facts)) in cluster.hosts.iter().zip(facts).enumerate() {
+        let wishes: BTreeMap<_, _> = cluster.delays(HostId(number)).into_iter().collect();
+        for nic in facts.iter().flat_map(|facts| &facts.nics) {
+            let (Some(delay), Some(planned)) = (nic.delay_us, host.nics.get(nic.index)) else { continue };
+            let asked = match wishes.get(planned.name.as_str()) {
+                None => {
+                    longest[number] = longest[number].max(Some(delay));
+                    continue;
+                }
+                Some(DelayWish::Dynamic | DelayWish::Set(Delay::Adaptive)) => continue,
+                Some(DelayWish::Set(Delay::Off)) => 0,
+                Some(DelayWish::Set(Delay::Fixed(us))) => u64::from(*us),
+            };
+            if is_outlier(delay, asked) {
+                accuse(host, delay, format!("the file says {asked} for {}", planned.name));
+            }
+        }
+    }
+    for (number, (host, own)) in cluster.hosts.iter().zip(&longest).enumerate() {
+        let Some(own) = *own else { continue };
+        let others = longest.iter().enumerate().filter(|(other, _)| *other != number);
+        let others: Vec<f64> = others.filter_map(|(_, delay)| delay.map(|delay| delay as f64)).collect();
+        if others.is_empty() {
+            continue;
+        }
+        let usual = median(others) as u64;
+        if is_outlier(own, usual) {
+            accuse(host, own, format!("other hosts for {usual}"));
         }
     }
 }

@@ -298,8 +298,15 @@ impl Trial {
             parts == expected.parts
         };
         let is_kind = kinds.iter().all(|kind| expected.kinds.contains(&kind.as_str()));
-        let code = if expected.parts.is_empty() { 0 } else { 2 };
-        if is_named && is_kind && output.status.code() == Some(code) {
+        // A program that uses the processor, and a setting that differs from those of others, are warnings
+        // (docs/reference/exit-codes.md); a host that was seen to answer late is at fault.
+        let codes = match expected.kinds {
+            _ if expected.parts.is_empty() => 0..=0,
+            ["load"] => 1..=1,
+            ["delay"] => 1..=2,
+            _ => 2..=2,
+        };
+        if is_named && is_kind && output.status.code().is_some_and(|code| codes.contains(&code)) {
             return Ok(());
         }
         let says: Vec<_> = findings
@@ -309,7 +316,7 @@ impl Trial {
             })
             .collect();
         Err(format!(
-            "expected {:?} {:?}, exit code {code}; found {:#?}, {}",
+            "expected {:?} {:?}, exit code {codes:?}; found {:#?}, {}",
             expected.kinds, expected.parts, says, output.status
         ))
     }
