@@ -1,6 +1,11 @@
 //! What can go wrong on a host. Each variant names the host and the part, and what to do where that is known.
 
-use std::{io, path::PathBuf};
+use crate::names::HOSTS_FILE;
+use nix::unistd::Uid;
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 use tasuki_cluster::MacAddr;
 use tasuki_stripe::StripeError;
 use tasuki_sys::{ethtool::EthtoolError, netlink::NetlinkError};
@@ -153,7 +158,7 @@ pub enum HostError {
         source: io::Error,
     },
     /// A file could not be read or written.
-    #[error("{host}: cannot {doing} {}: {source}{}", path.display(), advice(source))]
+    #[error("{host}: cannot {doing} {}: {source}{}", path.display(), file_advice(path, source))]
     File {
         /// Host name.
         host: String,
@@ -207,8 +212,25 @@ impl HostError {
 /// What to do about the most common errors of the system.
 fn advice(source: &io::Error) -> &'static str {
     match source.raw_os_error() {
+        Some(nix::libc::EPERM | nix::libc::EACCES) if Uid::effective().is_root() => {
+            "; root may not do that either: look for a container or a security module that forbids it"
+        }
         Some(nix::libc::EPERM | nix::libc::EACCES) => "; it needs root: run it with sudo",
         Some(nix::libc::EROFS) => "; in a container, give it a writable /proc/sys",
         _ => "",
+    }
+}
+
+/// What to do about an error of a file.
+fn file_advice(path: &Path, source: &io::Error) -> &'static str {
+    match source.raw_os_error() {
+        Some(nix::libc::EROFS) if path == Path::new(HOSTS_FILE) => {
+            "; mount it writable, or leave it alone with --no-names"
+        }
+        Some(nix::libc::EROFS) => "; mount it writable",
+        Some(nix::libc::EPERM) if Uid::effective().is_root() => {
+            "; root may not do that either: look whether it is immutable (lsattr), or a container forbids it"
+        }
+        _ => advice(source),
     }
 }

@@ -112,6 +112,25 @@ fn the_login_and_rights_are_guarded() {
 }
 
 #[test]
+fn a_file_that_cannot_be_written_is_found_before_anything_is_changed() {
+    if skip_without_root("a_file_that_cannot_be_written_is_found_before_anything_is_changed") {
+        return;
+    }
+    let lab = TestLab::up("readonly", &["--shape", "full:2", "--bare"]);
+    let before = whole_of_all(&lab);
+    // As a container's engine may mount it.
+    lab.sh("n1", "mount --bind /etc/hosts /etc/hosts && mount -o remount,ro,bind /etc/hosts");
+    for argv in [&["--check"][..], &[]] {
+        let words = ["n1", "/etc/hosts", "Read-only file system", "--no-names"];
+        refused(tasuki().args(["apply", "--lab", &lab.name]).args(argv), &words);
+        same_of_all("after a refusal", &before, &lab);
+    }
+    ok(tasuki().args(["apply", "--lab", &lab.name, "--no-names"]));
+    ok(tasuki().args(["undo", "--lab", &lab.name]));
+    same_of_all("after undo", &before, &lab);
+}
+
+#[test]
 fn the_unit_comes_and_goes() {
     if skip_without_root("the_unit_comes_and_goes") {
         return;

@@ -6,7 +6,10 @@ use crate::{
     kernel::{Kernel, sysctl_file},
 };
 use nix::unistd::{AccessFlags, access};
-use std::fs;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 use tasuki_cluster::{IDENTITY_INTERFACE, MacAddr};
 
 /// Compares cabled NICs with those that exist: names, MTU, MAC addresses. Returns all problems at once.
@@ -59,6 +62,35 @@ pub fn settings(host: &str, changes: &[Change], mode: Mode) -> Vec<String> {
         }
     };
     changes.iter().filter_map(problem).collect()
+}
+
+/// Finds files and links that cannot be written, made or removed here.
+pub fn files(host: &str, changes: &[Change], mode: Mode) -> Vec<String> {
+    if mode == Mode::Show {
+        return Vec::new();
+    }
+    let problem = |change: &Change| {
+        let place = written_place(change)?;
+        let errno = access(&place, AccessFlags::W_OK).err()?;
+        let host = host.to_owned();
+        Some(HostError::File { host, doing: "write", path: place, source: errno.into() }.to_string())
+    };
+    changes.iter().filter_map(problem).collect()
+}
+
+/// What must be writable for a change of a file or link: the file, if it is there and stays, or else the
+/// nearest folder that is there.
+fn written_place(change: &Change) -> Option<PathBuf> {
+    let path = match &change.key {
+        // A file that is a link is written where it leads.
+        Key::File { path } => path.canonicalize().unwrap_or_else(|_| path.clone()),
+        Key::Symlink { path } => path.clone(),
+        _ => return None,
+    };
+    if matches!(change.key, Key::File { .. }) && change.to != Value::Absent && path.exists() {
+        return Some(path);
+    }
+    path.ancestors().skip(1).find(|folder| folder.exists()).map(Path::to_path_buf)
 }
 
 /// What the user should know before agreeing to the changes.

@@ -40,6 +40,8 @@ impl Setup {
         if report.problems.is_empty() {
             self.plan(wanted, &record, &mut report)?;
             self.check(&mut report)?;
+            // An `undo` is not refused for that: it restores all else, and keeps what is left in the record.
+            report.problems.extend(check::files(&self.host, &report.changes, self.mode));
         }
         Ok((record, report))
     }
