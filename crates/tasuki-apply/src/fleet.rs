@@ -92,9 +92,11 @@ fn change(fleet: &Fleet, verb: &Verb, mode: Mode, progress: Progress<'_>) -> Vec
         return checked;
     }
     let mut changed = ask(fleet, verb, &[], verb.name, progress, problem);
-    // After a change, the notes of its report would be about what was there before it.
     for (report, checked) in changed.iter_mut().zip(checked) {
-        report.notes = checked.notes;
+        // What was noted while the host was changed follows what was noted before.
+        let noted = std::mem::replace(&mut report.notes, checked.notes);
+        let new: Vec<_> = noted.into_iter().filter(|note| !report.notes.contains(note)).collect();
+        report.notes.extend(new);
     }
     changed
 }
@@ -140,5 +142,20 @@ mod tests {
         assert_eq!(verb.task("n1", &["--check"]), expected.limit(LIMIT).input("text"));
         let verb = Verb { name: "undo", argv: Vec::new(), input: None };
         assert_eq!(verb.task("n2", &[]), Task::tasuki(["undo", "--host", "n2", "--json"]).limit(LIMIT));
+    }
+
+    #[test]
+    fn what_was_noted_before_and_during_the_change_is_told() {
+        let file = "[[host]]\nname = \"far\"\nmanagement = \"192.0.2.1\"\nnic = [{ name = \"eth1\" }]\n";
+        let cluster = tasuki_cluster::Cluster::parse(file, None).unwrap();
+        let script = r#"
+            case "$*" in *--check*) notes='"both", "before"';; *) notes='"both", "during"';; esac
+            echo "[{\"host\":\"far\",\"changes\":[],\"notes\":[$notes],\"problems\":[],\"done\":true}]""#;
+        // The shell stands for ssh.
+        let shell = ["sh", "-c", script].map(str::to_owned).to_vec();
+        let hosts = tasuki_fleet::SshHosts::through(cluster, shell, vec!["tasuki".into()]);
+        let fleet = Fleet::Ssh(Box::new(hosts));
+        let reports = undo_all(&fleet, &HostOptions::default(), Mode::Change, &|_| ());
+        assert_eq!(reports[0].notes, ["both", "before", "during"], "{reports:?}");
     }
 }
