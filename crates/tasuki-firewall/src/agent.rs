@@ -27,6 +27,8 @@ const CONNECT_LIMIT: Duration = Duration::from_millis(700);
 const AT_ONCE: usize = 32;
 /// How long a command that prints rules may take.
 const RULES_LIMIT: Duration = Duration::from_secs(5);
+/// How many bytes of rules are read: hosts that close addresses out by lists have some megabytes.
+const RULES_BYTES: usize = 16 << 20;
 
 /// A running agent.
 struct Agent {
@@ -151,24 +153,41 @@ fn rules() -> Rules {
     let nft = ask("nft", &["-j", "list", "ruleset"]);
     let text = ask("nft", &["-a", "list", "ruleset"]).unwrap_or_default();
     // `iptables-save` itself often shows what nft shows.
-    let iptables = ask("iptables-legacy-save", &[]).ok();
+    let iptables = ask("iptables-legacy-save", &[]);
     let problem = match (&nft, &iptables) {
-        (Err(why), None) => Some(why.clone()),
-        _ => None,
+        (Err(Unread::Absent(_)), Err(Unread::Long(why))) => Some(why.clone()),
+        (Err(Unread::Absent(_)), Ok(_)) => None,
+        (Err(Unread::Absent(why) | Unread::Failed(why) | Unread::Long(why)), _) => Some(why.clone()),
+        (Ok(_), Err(Unread::Long(why))) => Some(why.clone()),
+        (Ok(_), _) => None,
     };
-    Rules { nft: nft.ok(), text, iptables, problem }
+    Rules { nft: nft.ok(), text, iptables: iptables.ok(), problem }
+}
+
+/// Why rules cannot be read.
+enum Unread {
+    /// There is no such command.
+    Absent(String),
+    /// It fails.
+    Failed(String),
+    /// It prints more than is kept.
+    Long(String),
 }
 
 /// What a command prints that asks the firewall. Ordinary users' PATH often lacks its folder.
-fn ask(command: &str, argv: &[&str]) -> Result<String, String> {
+fn ask(command: &str, argv: &[&str]) -> Result<String, Unread> {
     let folder =
         ["/usr/sbin", "/sbin", "/usr/bin", "/usr/local/sbin"].map(|folder| Path::new(folder).join(command));
     let Some(program) = folder.iter().find(|program| program.exists()) else {
-        return Err(format!("there is no {command}"));
+        return Err(Unread::Absent(format!("there is no {command}")));
     };
-    match Limited::probe(RULES_LIMIT).run(Command::new(program).args(argv)) {
+    let name = [&[command][..], argv].concat().join(" ");
+    match Limited::probe(RULES_LIMIT).keep(RULES_BYTES).run(Command::new(program).args(argv)) {
+        Ok(output) if output.is_success() && output.is_cut => {
+            Err(Unread::Long(format!("{name} prints more than {} MiB", RULES_BYTES >> 20)))
+        }
         Ok(output) if output.is_success() => Ok(output.stdout),
-        Ok(output) => Err(format!("{command} {}: {}", argv.join(" "), output.stderr_tail(1))),
-        Err(error) => Err(format!("{command}: {error}")),
+        Ok(output) => Err(Unread::Failed(format!("{name}: {}: {}", output.reason(), output.stderr_tail(1)))),
+        Err(error) => Err(Unread::Failed(format!("{command}: {error}"))),
     }
 }

@@ -3,7 +3,7 @@
 use crate::{
     Remedy,
     protocol::Rules,
-    rules::{Culprit, Packet, Place, culprit},
+    rules::{Culprit, Known, Packet, Place},
 };
 use serde::Serialize;
 use std::net::Ipv4Addr;
@@ -123,8 +123,9 @@ impl Blocked {
 /// Judges what did not arrive. `rules` has those of every host; `None`: the host could not be asked.
 pub(crate) fn judge(cluster: &Cluster, all: &[Heard], rules: &[Option<Rules>]) -> Vec<Blocked> {
     let mut found: Vec<(HostId, Place, Cause, Vec<&Heard>)> = Vec::new();
+    let known: Vec<_> = rules.iter().map(|told| told.as_ref().map(Known::of)).collect();
     for heard in all {
-        let (host, place, cause) = explain(heard, rules);
+        let (host, place, cause) = explain(heard, &known);
         match found.iter_mut().find(|one| (one.0, one.1, &one.2) == (host, place, &cause)) {
             Some((.., heard_so_far)) => heard_so_far.push(heard),
             None => found.push((host, place, cause, vec![heard])),
@@ -160,7 +161,7 @@ fn wording(cluster: &Cluster, flow: &Flow) -> String {
 }
 
 /// The host at fault, where in it, and why.
-fn explain(heard: &Heard, rules: &[Option<Rules>]) -> (HostId, Place, Cause) {
+fn explain(heard: &Heard, known: &[Option<Known<'_>>]) -> (HostId, Place, Cause) {
     let flow = &heard.flow;
     let mut places = Vec::new();
     if heard.by_nic != Some(true) {
@@ -170,16 +171,16 @@ fn explain(heard: &Heard, rules: &[Option<Rules>]) -> (HostId, Place, Cause) {
     if heard.by_nic != Some(false) {
         places.push((flow.to, Place::In));
     }
-    let of = |host: HostId| rules.get(host.0).and_then(Option::as_ref);
+    let of = |host: HostId| known.get(host.0).and_then(Option::as_ref);
     let found = places.iter().filter_map(|(host, place)| {
-        Some((*host, *place, culprit(of(*host)?, *place, &packet(heard, *place))?))
+        Some((*host, *place, of(*host)?.culprit(*place, &packet(heard, *place))?))
     });
     let found: Vec<_> = found.collect();
     let best = found.iter().find(|(.., culprit)| culprit.certain).or(found.first());
     if let Some((host, place, culprit)) = best {
         return (*host, *place, Cause::Rule(culprit.clone()));
     }
-    let problem = of(flow.to).and_then(|rules| rules.problem.clone());
+    let problem = of(flow.to).and_then(|known| known.problem.clone());
     let cause = match (heard.by_nic, problem) {
         (Some(true), Some(why)) => Cause::Dropped { why },
         (Some(true), None) => Cause::Dropped { why: "no rule of nftables does it".into() },
@@ -200,5 +201,35 @@ fn packet(heard: &Heard, place: Place) -> Packet {
         port: heard.port,
         comes_by: (place == Place::In).then_some(other),
         leaves_by: (place == Place::Out).then_some(own),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_that_are_not_understood_are_not_taken_for_none() {
+        let flow = Flow {
+            from: HostId(0),
+            to: HostId(1),
+            nics: ["eth1".into(), "eth1".into()],
+            is_rail: true,
+            addresses: [[192, 0, 2, 1].into(), [192, 0, 2, 2].into()],
+            relays: Vec::new(),
+            tcp: false,
+        };
+        let heard = |by_nic| Heard { flow: flow.clone(), port: 40_000, by_nic };
+        let why = |nft: &str, by_nic| {
+            let told = Rules { nft: Some(nft.into()), ..Rules::default() };
+            explain(&heard(by_nic), &[None, Some(Known::of(&told))]).2
+        };
+        let Cause::Dropped { why: whole } = why("{\"nftables\": []}", Some(true)) else { panic!() };
+        assert!(whole.contains("no rule"), "{whole}");
+        let cut = "{\"nftables\": [{\"chain\": {\"family\": \"in";
+        let Cause::Dropped { why: dropped } = why(cut, Some(true)) else { panic!() };
+        assert!(dropped.contains("not understood"), "{dropped}");
+        let Cause::Unread { why: unread } = why(cut, None) else { panic!() };
+        assert!(unread.contains("not understood"), "{unread}");
     }
 }

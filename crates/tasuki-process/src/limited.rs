@@ -64,6 +64,11 @@ impl Limited {
         Self { kept_bytes: PROBE_KEPT_BYTES, grace: Duration::ZERO, kills_group: true, ..Self::new(time) }
     }
 
+    /// Keeps so many bytes of each stream.
+    pub fn keep(self, kept_bytes: usize) -> Self {
+        Self { kept_bytes, ..self }
+    }
+
     /// Sets the command's standard input, which is otherwise empty.
     pub fn input(self, input: impl Into<Stdio>) -> Self {
         Self { input: input.into(), ..self }
@@ -98,12 +103,14 @@ impl Limited {
             stop(&mut child, self.grace)?
         };
         let deadline = Instant::now() + STREAM_LIMIT;
+        let (stdout, is_cut) = stdout.text(deadline);
         Ok(Output {
             code: status.code(),
             signal: status.signal(),
             timed_out: !in_time,
-            stdout: stdout.text(deadline),
-            stderr: stderr.text(deadline),
+            stdout,
+            is_cut,
+            stderr: stderr.text(deadline).0,
         })
     }
 }
@@ -177,16 +184,23 @@ enum Keep {
     End,
 }
 
+/// What was kept of a stream, and whether that is not all.
+#[derive(Default)]
+struct Kept {
+    bytes: Vec<u8>,
+    is_cut: bool,
+}
+
 /// A stream that a thread empties, so that the command never blocks on it.
 struct Stream {
-    kept: Arc<Mutex<Vec<u8>>>,
+    kept: Arc<Mutex<Kept>>,
     /// Disconnected when the stream has ended.
     end: mpsc::Receiver<()>,
 }
 
 impl Stream {
     fn follow(source: Option<impl Read + Send + 'static>, keep: Keep, limit: usize) -> Self {
-        let kept = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::new(Mutex::new(Kept::default()));
         let shared = Arc::clone(&kept);
         let (running, end) = mpsc::channel();
         if let Some(source) = source {
@@ -198,16 +212,16 @@ impl Stream {
         Self { kept, end }
     }
 
-    /// What was kept when the stream ended, or by the deadline.
-    fn text(self, deadline: Instant) -> String {
+    /// What was kept when the stream ended, or by the deadline, and whether there was more.
+    fn text(self, deadline: Instant) -> (String, bool) {
         // Nothing is ever sent: this returns at the end of the stream or at the deadline, and either will do.
         let _ = self.end.recv_timeout(deadline.saturating_duration_since(Instant::now()));
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&kept).into_owned()
+        (String::from_utf8_lossy(&kept.bytes).into_owned(), kept.is_cut)
     }
 }
 
-fn pump(mut source: impl Read, kept: &Mutex<Vec<u8>>, keep: Keep, limit: usize) {
+fn pump(mut source: impl Read, kept: &Mutex<Kept>, keep: Keep, limit: usize) {
     let mut buffer = [0; 8192];
     loop {
         let count = match source.read(&mut buffer) {
@@ -217,14 +231,15 @@ fn pump(mut source: impl Read, kept: &Mutex<Vec<u8>>, keep: Keep, limit: usize) 
             Err(_) => return,
         };
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let room = limit.saturating_sub(kept.len());
+        let room = limit.saturating_sub(kept.bytes.len());
+        kept.is_cut |= room < count;
         match keep {
-            Keep::Beginning => kept.extend_from_slice(&buffer[..count.min(room)]),
+            Keep::Beginning => kept.bytes.extend_from_slice(&buffer[..count.min(room)]),
             Keep::End => {
                 if room < count {
-                    kept.drain(..limit / 2);
+                    kept.bytes.drain(..limit / 2);
                 }
-                kept.extend_from_slice(&buffer[..count]);
+                kept.bytes.extend_from_slice(&buffer[..count]);
             }
         }
     }

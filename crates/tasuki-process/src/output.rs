@@ -11,6 +11,8 @@ pub struct Output {
     pub timed_out: bool,
     /// The beginning of standard output.
     pub stdout: String,
+    /// Whether standard output was longer than what was kept of it.
+    pub is_cut: bool,
     /// Standard error; its end, where it was long.
     pub stderr: String,
 }

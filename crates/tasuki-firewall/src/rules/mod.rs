@@ -8,6 +8,8 @@ mod walk;
 pub use nft::{Chain, Ruleset};
 pub use walk::{Culprit, Packet, find};
 
+use crate::protocol::Rules;
+
 /// Where in a host a chain sees a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -30,9 +32,27 @@ impl Place {
     }
 }
 
-/// The rule that drops a packet, by what a host has said of its firewall.
-pub fn culprit(rules: &crate::protocol::Rules, place: Place, packet: &Packet) -> Option<Culprit> {
-    let nft = rules.nft.as_ref().and_then(|json| Ruleset::parse(json).ok());
-    let found = nft.as_ref().and_then(|ruleset| find(ruleset, &rules.text, place, packet));
-    found.or_else(|| rules.iptables.as_ref().and_then(|saved| iptables::find(saved, place)))
+/// What a host has said of its firewall, as far as it is understood.
+pub struct Known<'a> {
+    told: &'a Rules,
+    nft: Option<Ruleset>,
+    /// Why not all of its rules are known; `None`: they are.
+    pub problem: Option<String>,
+}
+
+impl<'a> Known<'a> {
+    /// Reads what a host has said.
+    pub fn of(told: &'a Rules) -> Self {
+        let (nft, misread) = match told.nft.as_deref().map(Ruleset::parse).transpose() {
+            Ok(nft) => (nft, None),
+            Err(why) => (None, Some(format!("what nft says is not understood: {why}"))),
+        };
+        Self { told, nft, problem: told.problem.clone().or(misread) }
+    }
+
+    /// The rule that drops a packet.
+    pub fn culprit(&self, place: Place, packet: &Packet) -> Option<Culprit> {
+        let found = self.nft.as_ref().and_then(|ruleset| find(ruleset, &self.told.text, place, packet));
+        found.or_else(|| self.told.iptables.as_ref().and_then(|saved| iptables::find(saved, place)))
+    }
 }

@@ -59,8 +59,10 @@ fn a_flood_is_cut_and_blocks_nothing() {
     let flood = "head -c 40000000 /dev/zero; echo end >&2";
     for (limits, kept) in [(Limited::new(LONG), KEPT_BYTES), (Limited::probe(LONG), PROBE_KEPT_BYTES)] {
         let output = shell(limits, flood);
-        assert_eq!((output.code, output.stdout.len()), (Some(0), kept));
+        assert_eq!((output.code, output.stdout.len(), output.is_cut), (Some(0), kept, true));
     }
+    let kept = shell(Limited::probe(LONG).keep(5), "echo 12345").stdout;
+    assert_eq!(kept, "12345");
     let errors = shell(Limited::probe(LONG), "head -c 3000000 /dev/zero >&2; echo end >&2").stderr;
     assert!(errors.len() <= PROBE_KEPT_BYTES + 8192 && errors.ends_with("end\n"), "{}", errors.len());
 }
@@ -68,7 +70,8 @@ fn a_flood_is_cut_and_blocks_nothing() {
 #[test]
 fn reads_its_standard_input() {
     let limits = Limited::new(LONG).input(crate::text_file("fed").unwrap());
-    assert_eq!(shell(limits, "cat").stdout, "fed");
+    let output = shell(limits, "cat");
+    assert_eq!((output.stdout.as_str(), output.is_cut), ("fed", false));
 }
 
 /// A shell runs this test program again, which starts a sleeper; then the shell kills the test program.
