@@ -16,6 +16,7 @@ const ROUNDS_MAX: usize = 32 << 10;
 /// `data` has whole elements, of the same number at all processes.
 pub fn all_reduce<M: Mesh>(mesh: &mut M, data: &mut [u8], element: Element, op: Op) -> Result<(), M::Error> {
     let size = mesh.size();
+    element.prepare(op, data, size);
     if size > 1 && !data.is_empty() {
         if data.len() <= ROUNDS_MAX || data.len() / element.bytes() < size {
             in_rounds(mesh, data, element, op)?;
@@ -73,6 +74,7 @@ pub fn reduce<M: Mesh>(
     if size == 1 || data.len() <= ROUNDS_MAX || data.len() / element.bytes() < size {
         return all_reduce(mesh, data, element, op);
     }
+    element.prepare(op, data, size);
     let pieces = Pieces::new(data.len(), element.bytes(), size);
     ring::reduce_scatter(mesh, data, pieces, (element, op))?;
     let own = pieces.range(mesh.rank() + 1);
@@ -95,6 +97,7 @@ pub fn reduce_scatter<M: Mesh>(
         let mut parts = vec![0; input.len()];
         swap_all(mesh, |to| &input[to * len..][..len], &mut parts, len)?;
         parts[rank * len..][..len].copy_from_slice(&input[rank * len..][..len]);
+        element.prepare(op, &mut parts, size);
         output.copy_from_slice(&parts[..len]);
         (1..size).for_each(|from| element.reduce(op, output, &parts[from * len..][..len]));
     } else {

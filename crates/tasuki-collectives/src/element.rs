@@ -30,13 +30,14 @@ pub enum Element {
 pub enum Op {
     /// The sum; that of integers wraps around.
     Sum,
-    /// The sum, divided by the number of processes; integers are divided towards zero.
+    /// The sum, divided by the number of processes; integers are divided towards zero. Elements of
+    /// [`Element::F16`], of which none exceeds 65,504, are divided before they are added.
     Average,
     /// The product; that of integers wraps around.
     Product,
-    /// The least; not a number (NaN) if one is.
+    /// The least; -0 is less than +0. Not a number (NaN) if one is.
     Min,
-    /// The greatest; not a number (NaN) if one is.
+    /// The greatest; +0 is greater than -0. Not a number (NaN) if one is.
     Max,
     /// Bits that are set in all. Of the bytes, if the elements are no integers.
     And,
@@ -72,16 +73,33 @@ macro_rules! integer {
     })* };
 }
 
-/// Floats compute in `$wide`, and are rounded after each step.
+/// A float.
+trait Float {
+    /// The number; one certain NaN in place of any other. Processors give that of the first operand, and two
+    /// processes that exchange theirs have different ones there.
+    fn one_nan(self) -> Self;
+}
+
+/// Floats compute in `$wide`, and are rounded after each step. Of equal numbers only zeros differ in their
+/// bits: which of them is taken must not depend on the order.
 macro_rules! float {
-    ($($kind:ty, $wide:ty, $to:expr, $from:expr;)*) => { $(impl Number for $kind {
+    ($($kind:ty, $wide:ty, $to:expr, $from:expr;)*) => { $(impl Float for $kind {
+        fn one_nan(self) -> Self { if self.is_nan() { Self::NAN } else { self } }
+    }
+    impl Number for $kind {
         const BYTES: usize = size_of::<$kind>();
         fn read(bytes: &[u8]) -> Self { Self::from_ne_bytes(bytes.try_into().expect("an element's bytes")) }
         fn write(self, bytes: &mut [u8]) { bytes.copy_from_slice(&self.to_ne_bytes()); }
-        fn plus(self, other: Self) -> Self { $from($to(self) + $to(other)) }
-        fn times(self, other: Self) -> Self { $from($to(self) * $to(other)) }
-        fn least(self, other: Self) -> Self { if self.is_nan() || self < other { self } else { other } }
-        fn greatest(self, other: Self) -> Self { if self.is_nan() || self > other { self } else { other } }
+        fn plus(self, other: Self) -> Self { $from($to(self) + $to(other)).one_nan() }
+        fn times(self, other: Self) -> Self { $from($to(self) * $to(other)).one_nan() }
+        fn least(self, other: Self) -> Self {
+            let is_less = self < other || (self == other && self.is_sign_negative());
+            if is_less || self.is_nan() { self.one_nan() } else { other.one_nan() }
+        }
+        fn greatest(self, other: Self) -> Self {
+            let is_greater = self > other || (self == other && self.is_sign_positive());
+            if is_greater || self.is_nan() { self.one_nan() } else { other.one_nan() }
+        }
         fn over(self, count: usize) -> Self { $from($to(self) / count as $wide) }
     })* };
 }
@@ -144,15 +162,27 @@ impl Element {
         }
     }
 
+    /// What is done with a process's own elements, each once, before any are reduced.
+    pub fn prepare(self, op: Op, own: &mut [u8], count: usize) {
+        if op == Op::Average && self.is_divided_first() {
+            of_type!(self, divide(own, count));
+        }
+    }
+
+    /// Whether the sum of an average may be more than the type holds.
+    fn is_divided_first(self) -> bool {
+        self == Element::F16
+    }
+
     /// Makes each element of `into` one with that of `from`. The average is a sum here; see
-    /// [`Element::finish`].
+    /// [`Element::prepare`] and [`Element::finish`].
     pub fn reduce(self, op: Op, into: &mut [u8], from: &[u8]) {
         of_type!(self, combine(op, into, from));
     }
 
     /// What is left to do with elements that those of `count` processes have been reduced into.
     pub fn finish(self, op: Op, into: &mut [u8], count: usize) {
-        if op == Op::Average {
+        if op == Op::Average && !self.is_divided_first() {
             of_type!(self, divide(into, count));
         }
     }

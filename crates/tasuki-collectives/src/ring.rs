@@ -102,11 +102,14 @@ pub(crate) fn reduce_scatter_apart<M: Mesh>(
     (element, op): (Element, Op),
 ) -> Result<(), M::Error> {
     let (rank, size, len) = (mesh.rank(), mesh.size(), output.len());
-    let piece = |index: usize| &input[index % size * len..][..len];
-    let mut scratch = vec![0; len];
-    let mut partial = piece(rank + size - 1).to_vec();
+    let prepared = |into: &mut [u8], index: usize| {
+        into.copy_from_slice(&input[index % size * len..][..len]);
+        element.prepare(op, into, size);
+    };
+    let (mut scratch, mut partial) = (vec![0; len], vec![0; len]);
+    prepared(&mut partial, rank + size - 1);
     for step in 0..size - 1 {
-        output.copy_from_slice(piece(rank + 2 * size - step - 2));
+        prepared(output, rank + 2 * size - step - 2);
         reduce_step(mesh, (element, op), &partial, output, &mut scratch)?;
         partial.copy_from_slice(output);
     }

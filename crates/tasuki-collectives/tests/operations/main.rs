@@ -1,77 +1,19 @@
 //! Every operation among threads that send over channels, beside what it is by definition (MPI 4.1, chapter
 //! 6): random lengths, short and long ways, 1 to 9 processes.
 
-use std::convert::Infallible;
-use std::sync::mpsc::{Receiver, Sender, channel};
+mod floats;
+mod threads;
+
 use std::thread;
 
 use half::{bf16, f16};
 use tasuki_collectives::{
-    Element, Incoming, Mesh, Op, Outgoing, all_gather, all_reduce, all_to_all, barrier, broadcast, gather,
-    reduce, reduce_scatter, scatter,
+    Element, Mesh, Op, all_gather, all_reduce, all_to_all, barrier, broadcast, gather, reduce,
+    reduce_scatter, scatter,
 };
 use tasuki_random::Random;
 
-/// A process that sends over a channel to each other one.
-struct Threads {
-    rank: usize,
-    to: Vec<Sender<Vec<u8>>>,
-    from: Vec<Receiver<Vec<u8>>>,
-}
-
-impl Mesh for Threads {
-    type Error = Infallible;
-
-    fn rank(&self) -> usize {
-        self.rank
-    }
-
-    fn size(&self) -> usize {
-        self.to.len()
-    }
-
-    fn exchange(
-        &mut self,
-        outgoing: &[Outgoing<'_>],
-        incoming: &mut [Incoming<'_>],
-        arrived: &mut dyn FnMut(usize, &mut [u8]),
-    ) -> Result<(), Infallible> {
-        for Outgoing { to, bytes } in outgoing {
-            assert_ne!(*to, self.rank, "a message to itself");
-            self.to[*to].send(bytes.to_vec()).expect("the other is there");
-        }
-        for (index, Incoming { from, bytes }) in incoming.iter_mut().enumerate() {
-            let message = self.from[*from].recv().expect("the other is there");
-            assert_eq!(message.len(), bytes.len(), "from {from} to {}", self.rank);
-            bytes.copy_from_slice(&message);
-            arrived(index, bytes);
-        }
-        Ok(())
-    }
-}
-
-/// Runs a function at each of so many processes, and returns what it gives there. No message is left over.
-fn run<T: Send>(size: usize, body: impl Fn(&mut Threads) -> Result<T, Infallible> + Sync) -> Vec<T> {
-    let mut processes: Vec<_> =
-        (0..size).map(|rank| Threads { rank, to: Vec::new(), from: Vec::new() }).collect();
-    for from in 0..size {
-        for to in 0..size {
-            let (sender, receiver) = channel();
-            processes[from].to.push(sender);
-            processes[to].from.push(receiver);
-        }
-    }
-    let results = thread::scope(|scope| {
-        let threads: Vec<_> = processes
-            .iter_mut()
-            .map(|process| scope.spawn(|| body(process).unwrap_or_else(|never| match never {})))
-            .collect();
-        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
-    });
-    let left = |process: &Threads| process.from.iter().any(|from| from.try_recv().is_ok());
-    assert!(!processes.iter().any(left), "a message that nobody has received");
-    results
-}
+use crate::threads::run;
 
 /// What a process has: bytes that depend on its rank and a name.
 fn bytes_of(rank: usize, name: u64, len: usize) -> Vec<u8> {
@@ -213,26 +155,12 @@ fn nobody_leaves_a_barrier_before_all_have_come() {
     }
 }
 
-/// Floats round differently in another order; all processes still have the same bits, in both ways.
-#[test]
-fn sums_of_floats_are_bit_equal_everywhere() {
-    for size in 1..=9 {
-        for len in [100, 50_000] {
-            let results = run(size, |mesh| {
-                let mut random = Random::new(mesh.rank() as u64);
-                let mut data: Vec<u8> =
-                    (0..len).flat_map(|_| ((random.uniform() - 0.5) as f32 * 1e6).to_ne_bytes()).collect();
-                all_reduce(mesh, &mut data, Element::F32, Op::Average).map(|()| data)
-            });
-            assert!(results.iter().all(|data| *data == results[0]), "{size} processes, {len} floats");
-        }
-    }
-}
-
 /// Reduces two arrays of one element each, written by `write`.
 fn pair(element: Element, op: Op, a: &[u8], b: &[u8]) -> Vec<u8> {
-    let mut into = a.to_vec();
-    element.reduce(op, &mut into, b);
+    let (mut into, mut from) = (a.to_vec(), b.to_vec());
+    element.prepare(op, &mut into, 2);
+    element.prepare(op, &mut from, 2);
+    element.reduce(op, &mut into, &from);
     element.finish(op, &mut into, 2);
     into
 }
