@@ -59,7 +59,8 @@ impl Inventory {
             inventory.add(holder, &group::to_words(words));
         }
         inventory.leave_out(group, folder)?;
-        let newest = inventory.entries.iter().max_by_key(|entry| entry.stamp);
+        let newest = inventory.newest();
+        let newest = inventory.entries.iter().find(|entry| Some(entry.stamp) == newest);
         match newest.filter(|entry| entry.size as usize != inventory.size) {
             Some(other) => {
                 Err(Error::Size { path: folder.path().to_owned(), theirs: other.size, ours: inventory.size })
@@ -92,9 +93,11 @@ impl Inventory {
         Ok(())
     }
 
-    /// The newest epoch of which there is an image.
+    /// The newest epoch of which there is an image. Of two tries of one epoch it is the one that is marked,
+    /// because the program was told that this one is saved.
     pub fn newest(&self) -> Option<Stamp> {
-        self.entries.iter().map(|entry| entry.stamp).max()
+        let stamps = self.entries.iter().map(|entry| entry.stamp);
+        stamps.max_by_key(|stamp| (stamp.epoch, self.finished.contains(stamp), stamp.drawn))
     }
 
     /// Whether any epoch is known to have been finished once.

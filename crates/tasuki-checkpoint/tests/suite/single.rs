@@ -233,6 +233,37 @@ fn a_host_that_was_away_when_a_run_ended_does_not_bring_it_back() {
     }
 }
 
+/// A program that dies while it saves leaves an epoch that may be complete, though nobody was told so. If
+/// hosts that hold it are away when it runs again, it saves another epoch of that number. Which of the two is
+/// gone on from must not be chance.
+#[test]
+fn of_two_tries_of_an_epoch_the_one_that_was_told_to_be_saved_counts() {
+    let save_as = |byte| {
+        let root = memory_folder();
+        let saved = all(2, root.path(), |_, checkpoint| {
+            restore(checkpoint).expect("nothing to restore");
+            save(checkpoint, byte)
+        });
+        assert!(saved.into_iter().all(|one| one.expect("opened") == Ok(1)));
+        root
+    };
+    let name = |root: &tempfile::TempDir| {
+        let entries = fs::read_dir(root.path().join("host-0")).expect("a folder").flatten();
+        entries.filter(|entry| entry.path().is_dir()).map(|entry| entry.file_name()).next().expect("an epoch")
+    };
+    let mut tries = [(save_as(1), 1), (save_as(2), 2)];
+    tries.sort_by_key(|(root, _)| name(root));
+    // The number that was drawn for the one that nobody was told of is the greater one.
+    let [(told, byte), (untold, _)] = &tries;
+    for host in ["host-0", "host-1"] {
+        fs::remove_file(untold.path().join(host).join(name(untold)).join("finished")).expect("a mark");
+        copy(&untold.path().join(host), &told.path().join(host));
+    }
+    for found in all(2, told.path(), |_, checkpoint| restore(checkpoint)) {
+        assert_eq!(found.expect("opened"), Ok((Some(1), [*byte; 100])));
+    }
+}
+
 /// Copies the epochs of a host to another one.
 fn copy(from: &Path, to: &Path) {
     for epoch in fs::read_dir(from).expect("a folder").flatten().filter(|entry| entry.path().is_dir()) {
