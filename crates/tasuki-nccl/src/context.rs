@@ -14,11 +14,18 @@ use crate::net::Net;
 pub(crate) struct Context {
     pub log: Log,
     net: Mutex<Option<Arc<Net>>>,
+    /// It is that of the process.
+    is_shared: bool,
 }
 
 impl Context {
+    /// That of one communicator.
     pub fn open(log: Log) -> Result<Context, Error> {
-        let context = Context { log, net: Mutex::new(None) };
+        Context::open_as(log, false)
+    }
+
+    fn open_as(log: Log, is_shared: bool) -> Result<Context, Error> {
+        let context = Context { log, net: Mutex::new(None), is_shared };
         context.net()?;
         Ok(context)
     }
@@ -34,7 +41,7 @@ impl Context {
             return Ok(Arc::clone(net));
         }
         let options = Options::from_env().map_err(|error| Error::new(Code::Usage, error))?;
-        let opened = Arc::new(Net::open(&options, self.log)?);
+        let opened = Arc::new(Net::open(&options, self.log, self.is_shared)?);
         *net = Some(Arc::clone(&opened));
         Ok(opened)
     }
@@ -58,7 +65,7 @@ static OF_PROCESS: Mutex<Option<Arc<Context>>> = Mutex::new(None);
 pub(crate) fn open_for_process(log: Log) -> Result<(), Error> {
     let mut context = OF_PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
     if context.is_none() {
-        *context = Some(Arc::new(Context::open(log)?));
+        *context = Some(Arc::new(Context::open_as(log, true)?));
     }
     Ok(())
 }

@@ -28,6 +28,8 @@ pub(crate) struct Net {
     closing: Mutex<()>,
     operations: Mutex<Operations>,
     last_number: AtomicU32,
+    /// All communicators of the process use it.
+    is_shared: bool,
 }
 
 #[derive(Default)]
@@ -50,7 +52,7 @@ fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Net {
-    pub fn open(options: &Options, log: Log) -> Result<Net, Error> {
+    pub fn open(options: &Options, log: Log, is_shared: bool) -> Result<Net, Error> {
         let endpoint = Endpoint::open(options).map_err(|error| Error::new(Code::System, error))?;
         let rate = options
             .rate_mbits()
@@ -63,13 +65,13 @@ impl Net {
         log.info(&format!("Tasuki {version} on {}, {rate}", endpoint.address().host()));
         let endpoint = RwLock::new(Some(endpoint));
         let (closing, operations) = (Mutex::default(), Mutex::default());
-        Ok(Net { endpoint, closing, operations, last_number: AtomicU32::new(0) })
+        Ok(Net { endpoint, closing, operations, last_number: AtomicU32::new(0), is_shared })
     }
 
     /// Runs `body` with the endpoint, unless it was given up.
     fn with<T>(&self, body: impl FnOnce(&Endpoint) -> T) -> Result<T, Error> {
         let endpoint = self.endpoint.read().unwrap_or_else(PoisonError::into_inner);
-        endpoint.as_ref().map(body).ok_or_else(given_up)
+        endpoint.as_ref().map(body).ok_or_else(|| self.given_up())
     }
 
     /// Whether the endpoint was given up.
@@ -252,12 +254,34 @@ impl Net {
         drop(endpoint);
         for state in guard(&self.operations).states.values_mut() {
             if *state == State::Pending {
-                *state = State::Failed(given_up());
+                *state = State::Failed(self.given_up());
             }
         }
     }
+
+    /// Why nothing goes on. If there are several communicators, those that are told have not been aborted.
+    fn given_up(&self) -> Error {
+        let text = if self.is_shared {
+            "a communicator of this process was aborted while messages were under way, and they all share an \
+             endpoint (as always up to version 10 of NCCL's interface)"
+        } else {
+            "the communicator was aborted while messages were under way"
+        };
+        Error::new(Code::Remote, text)
+    }
 }
 
-fn given_up() -> Error {
-    Error::new(Code::Remote, "the communicator was aborted while messages were under way")
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fails_by_the_abort_of_another_communicator_says_so() {
+        for is_shared in [true, false] {
+            let net = Net::open(&Options::default(), Log(None), is_shared).expect("an endpoint");
+            net.give_up();
+            let why = net.address().expect_err("it is closed").text;
+            assert_eq!(why.contains("they all share an endpoint"), is_shared, "{why}");
+        }
+    }
 }
