@@ -212,6 +212,17 @@ pub enum Failure {
     PeerClosed,
 }
 
+/// How a peer stands to an endpoint, as far as the endpoint has heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing is known of its end.
+    Present,
+    /// It has closed its endpoint, or has ended before anything was exchanged with it.
+    Parted,
+    /// It has died, or broke the protocol.
+    Failed,
+}
+
 /// Why an operation was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PostError {

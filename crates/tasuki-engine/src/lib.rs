@@ -39,7 +39,7 @@ mod wait;
 
 pub use address::{Address, AddressError};
 pub use api::{
-    Buffer, Claim, Completion, Failure, Found, Peer, PostError, Probe, RecvArgs, Report, SendArgs,
+    Buffer, Claim, Completion, Failure, Found, Peer, PostError, Probe, RecvArgs, Report, SendArgs, Standing,
 };
 pub use endpoint::{Endpoint, Sink};
 pub use net::rails::RailsError;

@@ -7,7 +7,7 @@ use tasuki_msg::PeerId;
 use tasuki_proto::ConnId;
 
 use crate::address::Address;
-use crate::api::Peer;
+use crate::api::{Peer, Standing};
 
 /// The route by which messages leave for a peer. It is chosen when something is first sent there; the route
 /// by which the peer answers is the peer's own choice.
@@ -40,6 +40,8 @@ pub(crate) struct PeerRecord {
     pub said_bye: bool,
     /// Why the peer was declared failed.
     pub failure: Option<String>,
+    /// It has failed after something was exchanged with it, and without a goodbye.
+    pub is_lost: bool,
 }
 
 impl PeerRecord {
@@ -87,6 +89,7 @@ impl Peers {
             gone: false,
             said_bye: false,
             failure: None,
+            is_lost: false,
         });
         peer
     }
@@ -174,6 +177,20 @@ impl Names<'_> {
     /// The address of a peer.
     pub fn address(&self, peer: Peer) -> Option<Address> {
         self.0.get(peer).map(|record| record.address)
+    }
+
+    /// Why a peer was declared failed.
+    pub(crate) fn failure(&self, peer: Peer) -> Option<String> {
+        self.0.get(peer).and_then(|record| record.failure.clone())
+    }
+
+    /// How a peer stands to this endpoint.
+    pub(crate) fn standing(&self, peer: Peer) -> Standing {
+        match self.0.get(peer) {
+            Some(record) if record.is_lost => Standing::Failed,
+            Some(record) if record.gone || record.failure.is_some() => Standing::Parted,
+            _ => Standing::Present,
+        }
     }
 }
 

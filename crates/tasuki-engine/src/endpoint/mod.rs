@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::address::Address;
-use crate::api::{Buffer, Claim, Found, Peer, PostError, Probe, RecvArgs, Report, SendArgs};
+use crate::api::{Buffer, Claim, Found, Peer, PostError, Probe, RecvArgs, Report, SendArgs, Standing};
 use crate::deferred_close::DeferredClose;
 use crate::helper::Helper;
 use crate::inner::Inner;
@@ -100,7 +100,12 @@ impl Endpoint {
 
     /// Why a peer was declared failed, in words.
     pub fn failure_reason(&self, peer: Peer) -> Option<String> {
-        self.inner.lock().failure_of(peer)
+        self.inner.lock().names().failure(peer)
+    }
+
+    /// How a peer stands to this endpoint. Receives from any source are not told of ends of peers.
+    pub fn standing(&self, peer: Peer) -> Standing {
+        self.inner.lock().names().standing(peer)
     }
 
     /// The program does not need the peer any more. The peer stays known, because it may still send.

@@ -25,11 +25,6 @@ impl Engine {
         self.peers.get(peer).map(|record| record.address)
     }
 
-    /// Why a peer was declared failed.
-    pub fn failure_of(&self, peer: Peer) -> Option<String> {
-        self.peers.get(peer).and_then(|record| record.failure.clone())
-    }
-
     /// The message layer has something for a peer: its carrier gets it.
     pub(super) fn activate(&mut self, peer: Peer, now: Time) {
         self.choose_route(peer, now);
@@ -185,7 +180,8 @@ impl Engine {
             return;
         }
         // The user need not hear of a peer that has left without having exchanged anything with this one.
-        if !record.gone && !closing && record.is_acquainted() && !stranger {
+        record.is_lost = !record.gone && record.is_acquainted() && !stranger;
+        if record.is_lost && !closing {
             tell_user(&format!("{} has failed: {reason}", record.address));
             if let Some(on_failure) = self.on_failure {
                 on_failure(&record.address);

@@ -16,6 +16,7 @@ mod other;
 mod plain;
 mod remote;
 mod sockets;
+mod standing;
 mod stopped;
 mod streams;
 mod unanswered;

@@ -76,11 +76,22 @@ fn greet(node: &mut Node, address: &Address) {
 }
 
 /// An endpoint here, and its number for the other process's endpoint.
-fn leaver(of: &Address) -> Vec<Node> {
+pub fn leaver(of: &Address) -> Vec<Node> {
     let mut node = Node::acquainted(vec![Endpoint::open(&options(Lane::Shared)).unwrap()]).pop().unwrap();
     let peer = node.endpoint.add_peer(of);
     node.peers.push(peer);
     vec![node]
+}
+
+/// The other process says a word to the endpoint and has one of it.
+pub fn meet(all: &mut [Node], other: &mut Other) {
+    all[0].recv(Some(1), Some(GREETING), 0, 8);
+    other.tell("greet");
+    other.tell(&format!("{:x}", all[0].endpoint.address()));
+    run(all, |all| !all[0].done.is_empty());
+    all[0].send(1, Some(ANSWER), &[2; 8]);
+    assert_eq!(other.hear_with(|| all[0].turn()), "met");
+    all[0].done.clear();
 }
 
 /// Says its last words and leaves while the other process stands still.
@@ -104,13 +115,7 @@ fn last_words_of_peers_that_are_known_arrive() {
     let (mut other, address) = Other::start("stopped::helper", "");
     for _ in 0..LEAVERS {
         let mut all = leaver(&address);
-        all[0].recv(Some(1), Some(GREETING), 0, 8);
-        other.tell("greet");
-        other.tell(&format!("{:x}", all[0].endpoint.address()));
-        run(&mut all, |all| !all[0].done.is_empty());
-        all[0].send(1, Some(ANSWER), &[2; 8]);
-        assert_eq!(other.hear_with(|| all[0].turn()), "met");
-        all[0].done.clear();
+        meet(&mut all, &mut other);
         leave(all, &mut other);
     }
     other.finish(|| {});
