@@ -10,8 +10,9 @@ use tasuki_engine::Buffer;
 
 use crate::error::Error;
 use crate::group::Group;
-use crate::net::{Deadline, State};
+use crate::net::Deadline;
 use crate::operation::{Memory, Operation};
+use crate::states::State;
 
 /// The engine's tag of a message from rank to rank, by PyTorch's tag.
 const MESSAGE: u64 = 1 << 61;
@@ -175,7 +176,7 @@ pub unsafe extern "C" fn tasuki_torch_finish(
 ) -> i64 {
     // SAFETY: as the caller promises.
     let net = unsafe { &*group }.net();
-    let about = usize::try_from(rank).unwrap_or(usize::MAX);
+    let about = usize::try_from(rank).ok();
     let result = net.finish(name, about, Deadline::after(Duration::from_millis(timeout_ms)));
     if result.is_err() {
         // The memory is the caller's again.
@@ -193,15 +194,11 @@ pub unsafe extern "C" fn tasuki_torch_finish(
 pub unsafe extern "C" fn tasuki_torch_look(group: *const Group, name: u64) -> i64 {
     // SAFETY: as the caller promises.
     let net = unsafe { &*group }.net();
-    let look = || {
-        net.turn()?;
-        match net.take(name) {
-            State::Pending(_) => Ok(0),
-            State::Done(rank) => Ok(rank as i64 + 1),
-            State::Failed(error) => Err(error),
-        }
-    };
-    told(look())
+    told(match net.look(name) {
+        State::Pending(_) => Ok(0),
+        State::Done(rank) => Ok(rank as i64 + 1),
+        State::Failed(error) => Err(error),
+    })
 }
 
 /// Closes a group. What is under way fails; when this returns, no memory of the program is in use.

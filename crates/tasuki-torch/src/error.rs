@@ -17,12 +17,21 @@ pub(crate) enum Error {
     Failed(Failure),
     #[error("rank {rank} has sent {sent} bytes where {wanted} were expected: are all calls the same there?")]
     Length { rank: usize, sent: u64, wanted: u64 },
-    #[error("nothing was heard of rank {rank} for {seconds} s (the group's timeout)")]
-    Timeout { rank: usize, seconds: u64 },
+    #[error("nothing was heard of {} for {seconds} s (the group's timeout)", named(.rank))]
+    Timeout { rank: Option<usize>, seconds: u64 },
+    #[error("no rank is left that could send: all others have closed the process group, or ended")]
+    Deserted,
     #[error("the process group was closed, or has failed before")]
     Closed,
+    #[error("an operation panicked: this is a defect of Tasuki")]
+    Panicked,
     #[error("{0}")]
     Usage(&'static str),
+}
+
+/// The other side of an operation, which may be any rank.
+fn named(rank: &Option<usize>) -> String {
+    rank.map_or("any rank".to_owned(), |rank| format!("rank {rank}"))
 }
 
 impl From<OpenError> for Error {

@@ -1,13 +1,15 @@
 //! A group: collective operations in order, one at a time.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, TryLockError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::error::Error;
-use crate::net::{Deadline, Net, guard};
+use crate::net::{Deadline, Net};
 use crate::operation::Operation;
+use crate::states::guard;
 use crate::turn::Turn;
 
 /// The engine's tag of the first collective operation; each has the next. Tags of sends and receives are
@@ -101,7 +103,13 @@ impl Group {
             if self.is_done(number)? {
                 return Ok(());
             }
-            if let Ok(_working) = self.shared.working.try_lock() {
+            let working = match self.shared.working.try_lock() {
+                Ok(working) => Some(working),
+                // Nothing is behind this lock that a panic could have left half done.
+                Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => None,
+            };
+            if working.is_some() {
                 self.shared.next();
                 continue;
             }
@@ -143,12 +151,21 @@ impl Shared {
             deadline: Deadline::after(queued.timeout),
         };
         // SAFETY: as the caller of `start` has promised; it is neither done nor failed yet.
-        let result = unsafe { queued.operation.run(&mut turn) };
+        self.carry_out(queued.number, || unsafe { queued.operation.run(&mut turn) });
+    }
+
+    /// Runs an operation, and tells all that wait for it what has become of it.
+    fn carry_out(&self, number: u64, run: impl FnOnce() -> Result<(), Error>) {
+        // A panic must not end the thread: all that wait for the operation would wait for ever.
+        let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+            self.net.give_up();
+            Err(Error::Panicked)
+        });
         let mut queue = guard(&self.queue);
         match result {
-            Ok(()) => queue.done = queued.number,
+            Ok(()) => queue.done = number,
             Err(error) => {
-                // Those behind it have not begun; its own exchange has closed the endpoint.
+                // Those behind it have not begun; the endpoint has been closed.
                 queue.waiting.clear();
                 queue.failed.get_or_insert(error);
             }
@@ -174,5 +191,31 @@ impl Drop for Group {
         if let Some(worker) = self.worker.take() {
             let _ = worker.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ptr::null_mut;
+
+    use super::*;
+    use crate::operation::Memory;
+
+    #[test]
+    fn a_panic_is_told_to_all_that_wait_and_to_later_calls() {
+        let group = Group::open(0, 1).expect("an endpoint");
+        guard(&group.shared.queue).last = 1;
+        thread::scope(|scope| {
+            let working = guard(&group.shared.working);
+            let waits = scope.spawn(|| group.wait(1));
+            group.shared.carry_out(1, || panic!("on purpose"));
+            drop(working);
+            assert!(matches!(waits.join().expect("no panic"), Err(Error::Panicked)));
+        });
+        let none = || Memory { ptr: null_mut(), len: 0 };
+        let barrier = Operation::new([8, 0, 0, 0], (none(), none()), (0, 1)).expect("a barrier");
+        // SAFETY: it has no memory.
+        let later = unsafe { group.start(barrier, Duration::from_secs(60)) };
+        assert!(matches!(later, Err(Error::Panicked)));
     }
 }

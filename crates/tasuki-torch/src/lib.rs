@@ -11,6 +11,8 @@ mod error;
 mod group;
 mod net;
 mod operation;
+mod progress;
+mod states;
 mod turn;
 
 pub use border::*;

@@ -8,7 +8,8 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-/// Runs a program of this test on each host of a lab, with a backend; whether it succeeds and what it prints.
+/// Runs a program of this test on each host of a lab, with a backend (other arguments may follow in the same
+/// text); whether it succeeds and what it prints.
 fn outcomes(lab: &TestLab, program: &str, backend: &str, size: usize) -> Vec<(bool, String)> {
     static PORT: AtomicU32 = AtomicU32::new(29500);
     let port = PORT.fetch_add(1, Ordering::Relaxed);
@@ -86,8 +87,26 @@ fn a_killed_rank_is_named_to_all_others() {
         assert_eq!(told.len(), 2, "{said}");
         assert_eq!(told[0], told[1], "{said}");
     }
-    let named = |(_, said): &(bool, String)| {
-        said.contains("told tasuki: rank 2 on host 10.77.0.3: the peer has failed")
-    };
-    assert!(outcomes.iter().any(named), "{outcomes:?}");
+    assert!(outcomes.iter().any(names_the_killed), "{outcomes:?}");
+}
+
+fn names_the_killed((_, said): &(bool, String)) -> bool {
+    said.contains("told tasuki: rank 2 on host 10.77.0.3: the peer has failed")
+}
+
+/// Receives of any rank, which may wait for one that lives: rank 1 has exchanged something with the killed
+/// one, rank 0 is alone after that.
+#[test]
+fn a_receive_of_any_rank_does_not_wait_for_a_killed_one() {
+    if skip_without_torch("a_receive_of_any_rank_does_not_wait_for_a_killed_one") {
+        return;
+    }
+    let lab = TestLab::up("bereft-any", &["--shape", "full:3"]);
+    let outcomes = outcomes(&lab, "bereft.py", "tasuki any", 3);
+    for outcome in &outcomes[..2] {
+        let (success, said) = outcome;
+        let is_alone = said.contains("told tasuki: no rank is left that could send");
+        assert!(*success && (is_alone || names_the_killed(outcome)), "{said}");
+    }
+    assert!(outcomes.iter().any(names_the_killed), "{outcomes:?}");
 }

@@ -1,4 +1,5 @@
-"""bereft.py BACKEND: the last rank kills itself; the others print `told` and what they are told, twice."""
+"""bereft.py BACKEND [any]: the last rank kills itself; the others print `told` and what they are told, twice.
+With `any` they wait for a message of any rank then."""
 
 import os
 import signal
@@ -18,6 +19,8 @@ if dist.get_rank() == dist.get_world_size() - 1:
     os.kill(os.getpid(), signal.SIGKILL)
 for _ in range(2):
     try:
+        if "any" in sys.argv:
+            dist.recv(data)
         while True:
             dist.all_reduce(data, op=dist.ReduceOp.MAX)
     except RuntimeError as error:
