@@ -1,5 +1,6 @@
 //! A collective operation with the memory that the program has given for it.
 
+use std::ptr::null_mut;
 use std::slice;
 
 use tasuki_collectives::{
@@ -35,6 +36,13 @@ impl Memory {
     unsafe fn output<'a>(self) -> &'a mut [u8] {
         // SAFETY: as the caller promises; no bytes need no memory.
         if self.len == 0 { &mut [] } else { unsafe { slice::from_raw_parts_mut(self.ptr, self.len) } }
+    }
+
+    /// Whether a byte is part of both.
+    fn overlaps(self, other: Memory) -> bool {
+        let ends_behind =
+            |one: Memory, start: Memory| (one.ptr as usize).saturating_add(one.len) > start.ptr as usize;
+        ends_behind(self, other) && ends_behind(other, self)
     }
 }
 
@@ -122,6 +130,8 @@ impl Operation {
         if is_null(input) || is_null(output) {
             return Err(Error::Usage("a tensor has no memory"));
         }
+        let is_in_output = matches!(kind, Kind::AllReduce | Kind::Reduce | Kind::Broadcast | Kind::Barrier);
+        let input = if is_in_output { Memory { ptr: null_mut(), len: 0 } } else { input };
         Ok(Operation { kind, input, output, root, element, op })
     }
 
@@ -130,8 +140,29 @@ impl Operation {
     /// # Safety
     /// The program leaves `input` alone, and nobody else uses `output`, until this returns.
     pub unsafe fn run(&self, turn: &mut Turn<'_>) -> Result<(), Error> {
+        let (input, output) = (self.input, self.output);
+        if !input.overlaps(output) {
+            // SAFETY: as the caller promises, and the two are apart.
+            let (input, output) = unsafe { (input.input(), output.output()) };
+            return self.run_apart(turn, input, output);
+        }
+        // An operation in place, as NCCL knows them: the shorter tensor is a part of the longer one. What is
+        // written must not change what is still to be read, so the shorter one gets other memory.
+        if input.len <= output.len {
+            // SAFETY: as the caller promises.
+            let apart = unsafe { input.input() }.to_vec();
+            // SAFETY: as the caller promises, and the input is not looked at any more.
+            return self.run_apart(turn, &apart, unsafe { output.output() });
+        }
+        let mut apart = vec![0; output.len];
         // SAFETY: as the caller promises.
-        let (input, output) = unsafe { (self.input.input(), self.output.output()) };
+        self.run_apart(turn, unsafe { input.input() }, &mut apart)?;
+        // SAFETY: as the caller promises, and the input is not looked at any more.
+        unsafe { output.output() }.copy_from_slice(&apart);
+        Ok(())
+    }
+
+    fn run_apart(&self, turn: &mut Turn<'_>, input: &[u8], output: &mut [u8]) -> Result<(), Error> {
         let (root, element, op) = (self.root, self.element, self.op);
         match self.kind {
             Kind::AllReduce => all_reduce(turn, output, element, op),

@@ -9,7 +9,7 @@ use std::thread;
 use tasuki_torch::{tasuki_torch_start, tasuki_torch_wait};
 
 use crate::support::{
-    ALL_GATHER, ALL_REDUCE, BARRIER, BROADCAST, I64, MINUTE_MS, SUM, checked, run,
+    ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, BARRIER, BROADCAST, I64, MINUTE_MS, REDUCE_SCATTER, SUM, checked, run,
 };
 
 #[test]
@@ -95,4 +95,28 @@ fn what_does_not_fit_is_refused() {
         // None of this has broken the group.
         group.sum(&mut [1]).expect("a sum");
     });
+}
+
+/// Operations in place, as NCCL documents them: a rank's part of the result lies in the tensor that it gives,
+/// or what it gives in that of the result. ZeRO reduces and gathers so.
+#[test]
+fn operations_in_place_have_the_results_of_others() {
+    const SIZE: usize = 3;
+    for count in [100, 10_000] {
+        run(SIZE, |rank, group| {
+            let mut all: Vec<i64> = (0..SIZE * count).map(|at| at as i64 * (rank as i64 + 1)).collect();
+            let sum = |at: usize| at as i64 * 6;
+            let (own, whole) = (rank * count..(rank + 1) * count, 0..SIZE * count);
+            let parts = (whole.clone(), own.clone());
+            group.in_place([REDUCE_SCATTER, 0, I64, SUM], &mut all, parts).expect("a sum");
+            assert!(own.clone().all(|at| all[at] == sum(at)), "rank {rank} of {count}");
+            group.in_place([ALL_GATHER, 0, 0, 0], &mut all, (own, whole.clone())).expect("gathers");
+            assert!((0..SIZE * count).all(|at| all[at] == sum(at)), "rank {rank} of {count}");
+
+            let mut rows: Vec<i64> = (0..SIZE * count).map(|at| (rank * SIZE + at / count) as i64).collect();
+            group.in_place([ALL_TO_ALL, 0, 0, 0], &mut rows, (whole.clone(), whole)).expect("turns");
+            let column = |at: usize| (at / count * SIZE + rank) as i64;
+            assert!((0..SIZE * count).all(|at| rows[at] == column(at)), "rank {rank} of {count}");
+        });
+    }
 }
