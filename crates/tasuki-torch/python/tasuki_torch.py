@@ -28,7 +28,7 @@ _ELEMENTS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, tor
 _OPS = [dist.ReduceOp.SUM, dist.ReduceOp.AVG, dist.ReduceOp.PRODUCT, dist.ReduceOp.MIN, dist.ReduceOp.MAX,
         dist.ReduceOp.BAND, dist.ReduceOp.BOR, dist.ReduceOp.BXOR]
 _TEXT = 4096
-# Seconds between two looks at messages whose futures are to be told: more and more.
+# Seconds between two looks at what is under way: more and more.
 _PAUSES = (0.0002, 0.005)
 
 
@@ -137,7 +137,9 @@ class _Work(c10d.Work):
             if self._over:
                 return
             if error is None and self._after is not None:
-                self._after()
+                # Gradients are not computed through this; a parameter would refuse to be written otherwise.
+                with torch.no_grad():
+                    self._after()
             self._over, self._error, self._tensors = True, error, None
             future = self._future
         self._group._forget(self)
@@ -151,11 +153,25 @@ class _Work(c10d.Work):
             future.set_exception(self._error)
 
     def wait(self, timeout=None):
-        with self._turn:
-            self._ask(lambda: self._wait() is not None)
+        """Waits until it is over. With a timeout, not the group's, it goes on although the time is up."""
+        seconds = timeout.total_seconds() if timeout is not None else 0
+        if seconds > 0:
+            self._wait_for(seconds)
+        else:
+            with self._turn:
+                self._ask(lambda: self._wait() is not None)
         if self._error is not None:
             raise self._error
         return True
+
+    def _wait_for(self, seconds):
+        limit, pause = time.monotonic() + seconds, _PAUSES[0]
+        while not self.is_completed():
+            left = limit - time.monotonic()
+            if left <= 0:
+                raise RuntimeError(f"tasuki: operation timed out after {seconds:g} s, and is still under way")
+            time.sleep(min(pause, left))
+            pause = min(2 * pause, _PAUSES[1])
 
     def is_completed(self):
         return self._try(self._test)
@@ -348,7 +364,7 @@ class ProcessGroupTasuki(dist.ProcessGroup):
 
     def allgather(self, outputs, inputs, opts=None):
         outputs, source = outputs[0], _one(inputs).contiguous()
-        whole = torch.empty((self._size, *source.shape), dtype=source.dtype)
+        whole = source.new_empty((self._size, *source.shape))
         return self._start("all_gather", source, whole, result=[outputs],
                            after=lambda: [out.copy_(part) for out, part in zip(outputs, whole)])
 
@@ -372,7 +388,7 @@ class ProcessGroupTasuki(dist.ProcessGroup):
         source, root = _one(inputs).contiguous(), _root(opts)
         if root != self._rank:
             return self._start("gather", source, None, root=root, result=[])
-        whole = torch.empty((self._size, *source.shape), dtype=source.dtype)
+        whole = source.new_empty((self._size, *source.shape))
         return self._start("gather", source, whole, root=root, result=outputs,
                            after=lambda: [out.copy_(part) for out, part in zip(outputs[0], whole)])
 

@@ -1,5 +1,6 @@
 """tensors.py BACKEND: collective operations of tensors beside what they must give; prints `tensors ok`."""
 
+import datetime
 import signal
 import sys
 
@@ -61,6 +62,15 @@ for count in [1, 7, 1000, 100_003, 1_000_000]:
     dist.reduce_scatter(found, parts(count))
     expect("reduce_scatter", found, torch.full((count,), float(rank * size)))
 
+    # In place, as ZeRO does it: parts of one tensor.
+    whole = torch.arange(size * count) * (rank + 1)
+    own = whole[rank * count:(rank + 1) * count]
+    dist.reduce_scatter_tensor(own, whole)
+    wanted = torch.arange(size * count) * (size * (size + 1) // 2)
+    expect("reduce_scatter in place", own, wanted[rank * count:(rank + 1) * count])
+    dist.all_gather_into_tensor(whole, own)
+    expect("all_gather in place", whole, wanted)
+
     rows = torch.arange(size * count) + rank * size * count
     found = torch.empty_like(rows)
     dist.all_to_all_single(found, rows)
@@ -105,6 +115,46 @@ if sys.argv[1] == "tasuki":
         dist.recv(found[0], 0, tag=9)
         dist.send(torch.tensor([10.0]), 0, tag=10)
     signal.alarm(0)
+
+# Parameters of a model, which have gradients.
+found = torch.nn.Parameter(torch.full((3,), float(rank + 1)))
+dist.reduce(found, 0)
+wanted = size * (size + 1) / 2 if rank == 0 else rank + 1.0
+expect("reduce of a parameter", found.data, torch.full((3,), wanted))
+found = torch.nn.Parameter(torch.full((2, 3), float(rank)).t())
+dist.broadcast(found, size - 1)
+expect("broadcast to a parameter", found.data, torch.full((3, 2), size - 1.0))
+found = [torch.nn.Parameter(torch.ones(2)), torch.nn.Parameter(torch.ones(3, 2))]
+dist.all_reduce_coalesced(found)
+expect("parameters together", found[1].data, torch.full((3, 2), float(size)))
+
+if sys.argv[1] == "tasuki":
+    # A program may have named a device for tensors that are made without one: here `torch.empty` makes what
+    # has no memory.
+    made = torch.empty
+    gathered = [torch.full((3,), -1.0) for _ in range(size)]
+    torch.empty = lambda *shape, **more: made(*shape, **{"device": "meta", **more})
+    dist.all_gather(gathered, torch.full((3,), float(rank)))
+    expect("all_gather with another device", torch.stack(gathered), torch.stack(parts(3)))
+    dist.gather(torch.full((3,), float(rank)), gathered if rank == 0 else None, 0)
+    torch.empty = made
+
+    # A wait that is given up, after which the group goes on.
+    if rank == 0:
+        found = torch.empty(1)
+        coming = dist.irecv(found, 1, tag=12)
+        try:
+            coming.wait(datetime.timedelta(milliseconds=50))
+            sys.exit("a wait for what is not sent yet has ended")
+        except RuntimeError as error:
+            if "operation timed out" not in str(error):
+                raise
+        dist.send(torch.ones(1), 1, tag=9)
+        coming.wait(datetime.timedelta(minutes=4))
+        expect("recv after a wait that was given up", found, torch.tensor([12.0]))
+    elif rank == 1:
+        dist.recv(torch.empty(1), 0, tag=9)
+        dist.send(torch.tensor([12.0]), 0, tag=12)
 
 if size > 2:
     pair = dist.new_group([0, 2])
