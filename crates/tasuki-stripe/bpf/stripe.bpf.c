@@ -137,9 +137,10 @@ struct mac {
 };
 
 // By MAC address of any NIC of a peer: the peer's number in `peers`. It serves IPv6, which has no identity
-// addresses.
+// addresses. (A table that forgets what was used least recently would not do: before Linux commit
+// d4adf1c9ee77 so small a one forgets addresses that are in use.)
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
 	__type(key, struct mac);
 	__type(value, __u32);
@@ -428,6 +429,35 @@ static __always_inline void account(const struct packet *packet, __u32 number)
 	count->moved += number != packet->here;
 }
 
+// Notes the MAC address at a slot's other end. That of a NIC that was exchanged is forgotten, or the table
+// would fill up. Returns 0.
+__noinline int learn(struct slot *slot, struct mac *found, __u32 number)
+{
+	struct mac old = {}, mac = {};
+	__u32 *known, peer = number;
+	__u8 differs = 0;
+
+	if (!slot || !found)
+		return 0;
+	for (int i = 0; i < ETH_ALEN; i++) {
+		old.bytes[i] = slot->mac[i];
+		mac.bytes[i] = found->bytes[i];
+		differs |= old.bytes[i] ^ mac.bytes[i];
+	}
+	if (differs) {
+		known = bpf_map_lookup_elem(&macs, &old);
+		// The NIC may be in another host by now.
+		if (known && *known == peer)
+			bpf_map_delete_elem(&macs, &old);
+	}
+	__builtin_memcpy(slot->mac, mac.bytes, ETH_ALEN);
+	slot->flags |= KNOWN;
+	known = bpf_map_lookup_elem(&macs, &mac);
+	if (!known || *known != peer)
+		bpf_map_update_elem(&macs, &mac, &peer, BPF_ANY);
+	return 0;
+}
+
 // Asks the kernel whether a slot can be used, and for the MAC address at its other end. The answer follows
 // from the carrier (up to a second late), from whether the interface is up, and from ARP.
 static __always_inline void ask(struct __sk_buff *skb, struct slot *slot, __u32 index, __u32 number,
@@ -455,9 +485,7 @@ static __always_inline void ask(struct __sk_buff *skb, struct slot *slot, __u32 
 		return;
 	}
 	__builtin_memcpy(mac.bytes, way.dmac, ETH_ALEN);
-	__builtin_memcpy(slot->mac, mac.bytes, ETH_ALEN);
-	slot->flags |= KNOWN;
-	bpf_map_update_elem(&macs, &mac, &number, BPF_ANY);
+	learn(slot, &mac, number);
 }
 
 // Asks the kernel about a slot, if that is due.

@@ -4,7 +4,10 @@
 use nix::sched::{CloneFlags, unshare};
 use std::{
     fs,
-    net::{Ipv4Addr, UdpSocket},
+    net::{IpAddr, Ipv4Addr, UdpSocket},
+    process::Command,
+    thread::sleep,
+    time::Duration,
 };
 use tasuki_cluster::{MacAddr, Rate, StripeNic, StripePeer, StripePlan, StripePolicy, StripeSlot};
 use tasuki_stripe::{StripeCounts, Verdicts, find, install, remove};
@@ -12,6 +15,8 @@ use tasuki_sys::netlink::{Gateway, Netlink, Route, VethEnd};
 
 const SELF: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 const PEER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+/// The program asks the kernel every 20 ms.
+const ASKED: Duration = Duration::from_millis(50);
 
 /// A network namespace of its own with two NICs, whose cables end nowhere.
 fn host() -> Netlink {
@@ -64,24 +69,35 @@ fn plan(policy: StripePolicy, is_known: bool) -> StripePlan {
     }
 }
 
-/// Sends ten datagrams; returns the packets of each NIC so far.
+/// Sends ten datagrams; returns how many packets each NIC has sent of them that were striped.
 fn send_ten(netlink: &mut Netlink) -> [u64; 2] {
+    send_ten_from(netlink, SELF.into(), PEER.into())
+}
+
+fn send_ten_from(netlink: &mut Netlink, own: IpAddr, to: IpAddr) -> [u64; 2] {
     let counts = |netlink: &mut Netlink| StripeCounts::read(netlink).expect("counters").expect("striping");
     let before = counts(netlink);
-    let socket = UdpSocket::bind((SELF, 0)).expect("a socket");
+    let socket = UdpSocket::bind((own, 0)).expect("a socket");
     for _ in 0..10 {
-        socket.send_to(b"datagram", (PEER, 9)).expect("sends");
+        socket.send_to(b"datagram", (to, 9)).expect("sends");
     }
     let after = counts(netlink);
     assert_eq!(after.nics.iter().map(|nic| nic.interface.as_str()).collect::<Vec<_>>(), ["eth1", "eth2"]);
     [0, 1].map(|nic| after.nics[nic].packets - before.nics[nic].packets)
 }
 
-#[test]
-fn the_program_stripes_as_it_is_told_and_goes_away_whole() {
-    if !nix::unistd::Uid::effective().is_root() {
+fn skip_without_root() -> bool {
+    let is_root = nix::unistd::Uid::effective().is_root();
+    if !is_root {
         assert!(std::env::var_os("TASUKI_NO_SKIP").is_none(), "it needs root");
         eprintln!("SKIPPED: it needs root");
+    }
+    !is_root
+}
+
+#[test]
+fn the_program_stripes_as_it_is_told_and_goes_away_whole() {
+    if skip_without_root() {
         return;
     }
     let mut netlink = host();
@@ -103,8 +119,7 @@ fn the_program_stripes_as_it_is_told_and_goes_away_whole() {
     verdicts.leave().expect("leaves");
     let second = netlink.link("eth2").expect("there").index;
     netlink.set_up(second, false).expect("down");
-    // The program asks the kernel every 20 ms.
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    sleep(ASKED);
     assert_eq!(send_ten(&mut netlink), [10, 0]);
     // The program of another plan replaces it in one step.
     install(&mut netlink, &plan(StripePolicy::FlowHash, true), 8).expect("it loads");
@@ -114,4 +129,39 @@ fn the_program_stripes_as_it_is_told_and_goes_away_whole() {
     assert_eq!(find(&mut netlink).expect("looks").expect("striping").sum, None);
     remove(&mut netlink).expect("goes");
     assert_eq!(find(&mut netlink).expect("looks"), None);
+}
+
+/// Packets of IPv6 are striped if they go to a NIC of a host of the cluster. NICs are exchanged more often
+/// than there is room for addresses in the program's table.
+#[test]
+fn a_nic_that_was_exchanged_is_known_by_its_new_address_alone() {
+    if skip_without_root() {
+        return;
+    }
+    let mut netlink = host();
+    let first = netlink.link("eth1").expect("there").index;
+    let ip = |words: String| {
+        let status = Command::new("ip").args(words.split(' ')).status().expect("ip runs");
+        assert!(status.success(), "ip {words}");
+    };
+    ip("-6 address add fd00::1/64 dev eth1 nodad".into());
+    install(&mut netlink, &plan(StripePolicy::RoundRobin, false), 9).expect("it loads");
+    send_ten(&mut netlink);
+    let exchanged: Vec<u8> = (0x10..0x30).collect();
+    for &last in &exchanged {
+        let remote = Ipv4Addr::new(10, 78, 2, 1);
+        netlink.set_neighbour(first, remote, [2, 0, 0, 0, 0, last]).expect("a neighbour");
+        sleep(ASKED);
+        assert_eq!(send_ten(&mut netlink), [5, 5]);
+    }
+    let mut send_to = |last: u8| {
+        ip(format!("-6 neighbour replace fd00::2 lladdr 02:00:00:00:00:{last:02x} dev eth1"));
+        let [own, to] = ["fd00::1", "fd00::2"].map(|text| text.parse().expect("an address"));
+        send_ten_from(&mut netlink, own, to)
+    };
+    let (last, earlier) = exchanged.split_last().expect("some");
+    assert_eq!((send_to(*last), send_to(2)), ([5, 5], [5, 5]), "the NICs that are there");
+    for &gone in [1].iter().chain(earlier) {
+        assert_eq!(send_to(gone), [0, 0], "a NIC that is gone: {gone:x}");
+    }
 }
