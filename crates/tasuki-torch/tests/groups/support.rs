@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, CString, c_char};
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::Instant;
@@ -186,9 +187,13 @@ pub fn run<T: Send>(size: usize, body: impl Fn(usize, &Group) -> T + Sync) -> Ve
                 all.wait();
                 let text = addresses.lock().expect("a lock").join("\n");
                 group.connect(&text).expect("connects");
-                let result = body(rank, &group);
+                let result = catch_unwind(AssertUnwindSafe(|| body(rank, &group)));
+                if result.is_err() {
+                    // The others must not wait for a rank that has failed its test.
+                    group.abort();
+                }
                 all.wait();
-                result
+                result.unwrap_or_else(|panic| resume_unwind(panic))
             })
         };
         let ranks: Vec<_> = (0..size).map(rank).collect();
