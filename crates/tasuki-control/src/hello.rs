@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 /// The version of the messages that follow a [`Hello`].
-pub const PROTOCOL: u16 = 5;
+pub const PROTOCOL: u16 = 6;
 
 const MAGIC: &[u8; 8] = b"tasukid\n";
 /// Bytes before the program's version: magic, protocol, length.

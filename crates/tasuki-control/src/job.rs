@@ -201,6 +201,9 @@ pub struct JobView {
     /// Seconds that its ranks stood still because it was held, or for an urgent job.
     #[serde(default)]
     pub held: u64,
+    /// Since when they stand still, seconds since 1970, if they do.
+    #[serde(default)]
+    pub frozen: Option<u64>,
     /// Whether its user was told of its end, if that was wanted and is known.
     #[serde(default)]
     pub notice: Option<Notice>,

@@ -24,7 +24,7 @@ impl Queue {
                 view.ended = Some(self.day(now));
                 view.exit = Some(end.exit);
                 view.reason = Some(end.reason);
-                view.ending = None;
+                (view.ending, view.frozen) = (None, None);
                 self.actions.push_back(Action::Save(id));
             }
             let is_over = view.state.is_over();
@@ -56,6 +56,7 @@ impl Queue {
     fn place_again(&mut self, now: u64, id: JobId, hosts: Vec<HostIndex>) {
         // A row of its own, from which it moves into an earlier one where there is room.
         let row = self.jobs.values().map(|entry| entry.row + 1).max().unwrap_or(0);
+        let ahead = self.ahead;
         let Some(entry) = self.jobs.get_mut(&id).filter(|entry| !entry.view.state.is_over()) else { return };
         entry.left = hosts.iter().copied().collect();
         entry.hosts = hosts;
@@ -63,7 +64,11 @@ impl Queue {
             entry.row = row;
         }
         entry.saved_at = entry.has_begun().then_some(now);
-        entry.frozen = (entry.has_begun() && entry.view.state == State::Held).then_some(now);
+        // An earlier version did not write down since when a job that is held stands still.
+        let is_held = entry.has_begun() && entry.view.state == State::Held;
+        let own_time = |day: u64| day.saturating_add_signed(ahead.saturating_neg()).min(now);
+        let since = entry.view.frozen.map(own_time);
+        entry.frozen = since.or(is_held.then_some(now)).filter(|_| entry.has_begun());
     }
 
     /// A host's daemon is here, and nothing of earlier jobs is left on the host.

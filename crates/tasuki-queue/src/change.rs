@@ -64,12 +64,15 @@ impl Queue {
     }
 
     fn freeze(&mut self, now: u64, job: JobId, reason: String) {
+        let day = self.day(now);
         let Some(entry) = self.jobs.get_mut(&job).filter(|entry| !entry.ending) else { return };
         if entry.view.state == State::Held {
             return;
         }
         // It may stand still for an urgent job already.
-        entry.frozen = entry.frozen.or(entry.has_begun().then_some(now));
+        if entry.has_begun() && entry.frozen.is_none() {
+            (entry.frozen, entry.view.frozen) = (Some(now), Some(day));
+        }
         entry.view.state = State::Held;
         entry.view.reason = Some(reason);
         let hosts = entry.hosts.clone();
@@ -100,6 +103,7 @@ impl Queue {
             return;
         }
         entry.view.held += entry.frozen.take().map_or(0, |since| now.saturating_sub(since));
+        entry.view.frozen = None;
         entry.view.state = if entry.has_begun() { State::Running } else { State::Waiting };
         entry.view.reason = None;
         let hosts = entry.hosts.clone();
@@ -139,13 +143,15 @@ impl Queue {
     /// Ends a job that is not over: at once if it has not begun, otherwise when nothing of it is left. What
     /// was known before of how it ends stays.
     pub(crate) fn end(&mut self, now: u64, job: JobId, state: State, exit: i32, reason: String) {
+        let has_tasks = !array::tasks_alive(self, job).is_empty();
         let Some(entry) = self.jobs.get_mut(&job) else { return };
         if entry.view.state.is_over() {
             return;
         }
         let verdict = entry.verdict.get_or_insert(Ending { state, exit, reason }).clone();
         if !std::mem::replace(&mut entry.ending, true) {
-            if entry.has_begun() {
+            // What is over at once is written down as such. An array ends when its tasks have.
+            if entry.has_begun() || has_tasks {
                 entry.view.ending = Some(verdict);
                 self.actions.push_back(Action::Save(job));
             }
@@ -169,7 +175,7 @@ impl Queue {
     pub(crate) fn settle(&mut self, now: u64, job: JobId) {
         let has_tasks = array::has_tasks(self, job);
         let of_tasks = array::array_verdict(self, job);
-        let day = self.day(now);
+        let (day, ends) = (self.day(now), self.ends + 1);
         let Some(entry) = self.jobs.get_mut(&job) else { return };
         let is_array = entry.view.terms.array.is_some();
         let is_to_begin = !entry.has_begun() && entry.verdict.is_none() && !is_array;
@@ -182,12 +188,17 @@ impl Queue {
         entry.view.reason = verdict.map(|verdict| verdict.reason);
         entry.view.ended = Some(day);
         entry.view.ending = None;
+        entry.view.frozen = None;
+        entry.over = ends;
         let notify = entry.notification();
         entry.work = None;
         entry.attended = None;
         let array = entry.view.task.map(|task| task.array);
-        self.actions.extend([Action::Save(job), Action::Over(job)]);
+        self.ends = ends;
+        self.actions.push_back(Action::Save(job));
+        // Before what is over is forgotten, which may be this very job.
         self.actions.extend(notify);
+        self.actions.push_back(Action::Over(job));
         array.into_iter().for_each(|array| self.settle(now, array));
         schedule::advance(self, now);
     }

@@ -38,6 +38,8 @@ pub(crate) struct Entry {
     pub tried_epoch: u64,
     /// The row of the table of slices in which it has its slots, if it shares them.
     pub row: usize,
+    /// Which job it was to be over since this queue began; 0: it is not over, or was before.
+    pub over: u64,
 }
 
 impl Entry {
@@ -65,6 +67,7 @@ impl Entry {
             terms,
             task: None,
             held: 0,
+            frozen: None,
             notice: None,
             ending: None,
             checkpoint: None,
@@ -89,15 +92,23 @@ impl Entry {
             saved_at: None,
             tried_epoch: 0,
             row: 0,
+            over: 0,
         }
     }
 
     /// What tells its user that it is over, if that is wanted and not known to be done.
     pub fn notification(&self) -> Option<Action> {
-        self.view.terms.notify.as_ref().filter(|_| self.view.notice.is_none())?;
+        if !self.is_to_be_told() {
+            return None;
+        }
         let env = self.work.iter().flat_map(|work| &work.env);
         let mut path = env.filter(|(name, _)| name.as_slice() == b"PATH").map(|(_, path)| path.clone());
         Some(Action::Notify(self.view.id, path.next_back()))
+    }
+
+    /// Whether its user is to be told that it is over, and is not known to have been.
+    pub fn is_to_be_told(&self) -> bool {
+        self.view.terms.notify.is_some() && self.view.notice.is_none()
     }
 
     /// Whether its ranks were started.

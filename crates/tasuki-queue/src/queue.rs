@@ -21,6 +21,8 @@ pub struct Queue {
     pub(crate) jobs: BTreeMap<JobId, Entry>,
     pub(crate) actions: VecDeque<Action>,
     pub(crate) next: JobId,
+    /// Jobs that were over since this queue began.
+    pub(crate) ends: u64,
     /// How jobs take turns, as hosts were told last.
     pub(crate) rows: Rows,
     /// Jobs are being started already.
@@ -53,6 +55,7 @@ impl Queue {
             jobs: BTreeMap::new(),
             actions: VecDeque::new(),
             next: 1,
+            ends: 0,
             rows: Rows::default(),
             is_advancing: false,
             looked: 0,
@@ -219,8 +222,8 @@ impl Queue {
         self.hosts.iter().enumerate().map(view).collect()
     }
 
-    /// Forgets the oldest jobs that are over, beyond so many. Those that others wait for, and the tasks of
-    /// arrays that go on, stay. Returns their numbers.
+    /// Forgets the jobs that were over first, beyond so many. Those that others wait for, the tasks of arrays
+    /// that go on, and jobs whose users are still to be told stay. Returns their numbers.
     pub fn forget(&mut self, keep: usize) -> Vec<JobId> {
         let is_over = |id: &JobId| self.view(*id).is_none_or(|view| view.state.is_over());
         let alive = self.jobs.values().filter(|entry| !entry.view.state.is_over());
@@ -228,12 +231,15 @@ impl Queue {
         let wanted: BTreeSet<JobId> =
             terms.flat_map(|terms| terms.after.iter().chain(&terms.after_any)).copied().collect();
         let is_needed = |entry: &Entry| {
-            wanted.contains(&entry.view.id) || entry.view.task.is_some_and(|task| !is_over(&task.array))
+            let has_array = entry.view.task.is_some_and(|task| !is_over(&task.array));
+            wanted.contains(&entry.view.id) || has_array || entry.is_to_be_told()
         };
-        let over: Vec<JobId> =
-            self.jobs.iter().filter(|(_, entry)| entry.view.state.is_over()).map(|(id, _)| *id).collect();
+        let mut over: Vec<&Entry> = self.jobs.values().filter(|entry| entry.view.state.is_over()).collect();
+        // The clock of the day, which somebody may set, counts for those alone that were over before.
+        over.sort_by_key(|entry| (entry.over, entry.view.ended.filter(|_| entry.over == 0), entry.view.id));
         let old = &over[..over.len().saturating_sub(keep)];
-        let old: Vec<JobId> = old.iter().filter(|id| !is_needed(&self.jobs[*id])).copied().collect();
+        let old: Vec<JobId> =
+            old.iter().filter(|entry| !is_needed(entry)).map(|entry| entry.view.id).collect();
         old.iter().for_each(|id| drop(self.jobs.remove(id)));
         old
     }

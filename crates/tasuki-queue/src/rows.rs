@@ -60,6 +60,7 @@ pub(crate) fn take_turns(queue: &mut Queue, now: u64) {
     }
     let rows = matrix(queue);
     let urgent = residents(queue, Class::Urgent).map(|entry| entry.view.id).next();
+    let day = queue.day(now);
     for (id, entry) in &mut queue.jobs {
         let is_running = entry.is_resident() && entry.view.state == State::Running;
         if is_running {
@@ -70,11 +71,15 @@ pub(crate) fn take_turns(queue: &mut Queue, now: u64) {
         match entry.frozen {
             Some(since) if is_running && !rows.paused.contains(id) => {
                 entry.view.held += now.saturating_sub(since);
-                entry.frozen = None;
+                (entry.frozen, entry.view.frozen) = (None, None);
             }
-            None if is_running && rows.paused.contains(id) => entry.frozen = Some(now),
-            _ => {}
+            None if is_running && rows.paused.contains(id) => {
+                (entry.frozen, entry.view.frozen) = (Some(now), Some(day));
+            }
+            _ => continue,
         }
+        // A daemon that begins anew has to know for how long the job stood still.
+        queue.actions.push_back(Action::Save(*id));
     }
     if rows != queue.rows {
         queue.rows = rows.clone();

@@ -3,7 +3,7 @@
 mod support;
 
 use support::{CLIENT, ask, drain, finish, queue, reason, state, user, work};
-use tasuki_control::{Array, Order, State, Task, Terms};
+use tasuki_control::{Array, Order, Sharing, State, Task, Terms};
 use tasuki_queue::{Action, Queue, Refusal, Saved};
 
 fn timeout(seconds: u64) -> Terms {
@@ -169,6 +169,74 @@ fn an_array_is_held_and_cancelled_as_one() {
     assert_eq!([busy, none].map(|job| state(&queue, job)), [State::Running, State::Cancelled]);
 }
 
+/// All jobs as they are written down.
+fn written(queue: &Queue) -> Vec<Saved> {
+    let saved = |job| {
+        let (view, work) = queue.saved(job).expect("a job");
+        Saved { view: view.clone(), work: work.cloned() }
+    };
+    queue.views(true).iter().map(|view| saved(view.id)).collect()
+}
+
+#[test]
+fn an_array_that_was_cancelled_stays_so_after_a_restart() {
+    let mut before = queue(2);
+    let whole = ask(&mut before, 0, 1, array(0, 9, None)).unwrap();
+    drain(&mut before);
+    before.cancel(3, &user("anna"), whole).unwrap();
+    let actions = drain(&mut before);
+    assert!(actions.contains(&Action::Save(whole)), "{actions:?}");
+    // The daemon ends before the tasks have.
+    assert_eq!(state(&before, whole), State::Waiting);
+    let mut after = Queue::new(["n1", "n2"].map(|name| (name.to_owned(), Some(1))));
+    after.restore(5, written(&before));
+    (0..2).for_each(|host| after.host_up(6, host, 1));
+    assert_eq!((state(&after, whole), reason(&after, whole)), (State::Cancelled, "cancelled by anna".into()));
+    let begun = tasks(&after, whole);
+    assert_eq!(begun.len(), 2, "no further task begins: {begun:?}");
+    assert!(begun.iter().all(|(_, task)| state(&after, *task) == State::Cancelled), "{begun:?}");
+}
+
+#[test]
+fn time_that_a_job_was_held_counts_over_a_restart() {
+    let mut before = queue(1);
+    let job = ask(&mut before, 0, 1, timeout(60)).unwrap();
+    before.hold(10, &user("anna"), job).unwrap();
+    let mut after = Queue::new([("n1".to_owned(), Some(1))]);
+    after.restore(10_000, written(&before));
+    after.host_back(10_001, 0, 1, &[job]);
+    after.handle_time(10_002);
+    assert_eq!(state(&after, job), State::Held);
+    after.resume(10_100, &user("anna"), job).unwrap();
+    // It has run for 10 seconds of the 60.
+    after.handle_time(10_149);
+    drain(&mut after);
+    assert_eq!((state(&after, job), after.view(job).unwrap().held), (State::Running, 10_090));
+    after.handle_time(10_150);
+    assert!(drain(&mut after).contains(&Action::Tell(0, Order::End { job })));
+}
+
+#[test]
+fn time_that_a_job_stood_still_for_an_urgent_one_counts_over_a_restart() {
+    let mut before = queue(1);
+    let job = ask(&mut before, 0, 1, timeout(60)).unwrap();
+    drain(&mut before);
+    let sharing = Sharing { urgent: true, ..Sharing::default() };
+    let terms = Terms { sharing, ..Terms::default() };
+    let urgent = before.submit(10, &user("root"), work(1), terms, CLIENT).unwrap();
+    assert!(drain(&mut before).contains(&Action::Save(job)), "that it stands still is written down");
+    let mut after = Queue::new([("n1".to_owned(), Some(1))]);
+    after.restore(10_000, written(&before));
+    after.host_back(10_001, 0, 1, &[job, urgent]);
+    after.handle_time(10_002);
+    finish(&mut after, 10_100, urgent, 0);
+    drain(&mut after);
+    after.handle_time(10_149);
+    assert_eq!((state(&after, job), drain(&mut after)), (State::Running, Vec::new()));
+    after.handle_time(10_150);
+    assert!(drain(&mut after).contains(&Action::Tell(0, Order::End { job })));
+}
+
 #[test]
 fn what_makes_no_sense_is_refused() {
     let mut queue = queue(1);
@@ -191,13 +259,8 @@ fn an_array_that_was_written_down_goes_on() {
     let whole = ask(&mut before, 0, 1, array(0, 2, None)).unwrap();
     let first = tasks(&before, whole)[0].1;
     finish(&mut before, 1, first, 0);
-    let saved = before.views(true).into_iter().map(|view| {
-        let work = before.saved(view.id).unwrap().1.cloned();
-        Saved { view, work }
-    });
-    let saved: Vec<Saved> = saved.collect();
     let mut after = Queue::new([("n1".to_owned(), Some(1))]);
-    after.restore(5, saved);
+    after.restore(5, written(&before));
     after.host_up(6, 0, 1);
     let begun = tasks(&after, whole);
     // The first is done, the second ended with the daemon, the third begins.

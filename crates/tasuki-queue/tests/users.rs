@@ -115,6 +115,44 @@ fn the_user_of_a_job_is_told_once_of_its_end() {
 }
 
 #[test]
+fn what_was_over_first_is_forgotten_first() {
+    let mut queue = queue(2);
+    let long = ask(&mut queue, 0, 1, Terms::default()).unwrap();
+    let mut short = Vec::new();
+    for _ in 0..1000 {
+        let job = ask(&mut queue, 1, 1, Terms::default()).unwrap();
+        finish(&mut queue, 1, job, 0);
+        short.push(job);
+    }
+    // All in one second, so that the times tell nothing; somebody sets the clock back.
+    finish(&mut queue, 1, long, 0);
+    queue.set_ahead(-1000);
+    let last = ask(&mut queue, 1, 1, Terms::default()).unwrap();
+    finish(&mut queue, 1, last, 0);
+    assert_eq!(queue.forget(1000), short[..2]);
+    assert_eq!([long, last].map(|job| state(&queue, job)), [State::Done; 2]);
+    // After a restart the times are all that is known of it.
+    let saved = queue.views(true).into_iter().map(|view| Saved { view, work: None });
+    let mut after = Queue::new([("n1".to_owned(), Some(1))]);
+    after.restore(9, saved.collect::<Vec<_>>());
+    assert_eq!(after.forget(999), [last], "its end has the earliest time");
+    assert_eq!(after.forget(998), [long]);
+}
+
+#[test]
+fn a_job_is_not_forgotten_before_its_user_was_told() {
+    let mut queue = queue(1);
+    let job = ask(&mut queue, 0, 1, with_notify()).unwrap();
+    drain(&mut queue);
+    finish(&mut queue, 1, job, 0);
+    // What forgets jobs comes after what has their users told.
+    assert_eq!(drain(&mut queue), [Action::Save(job), Action::Notify(job, None), Action::Over(job)]);
+    assert_eq!(queue.forget(0), [0; 0]);
+    queue.told(job, Notice::Told);
+    assert_eq!(queue.forget(0), [job]);
+}
+
+#[test]
 fn a_restart_tells_what_was_not_known_to_be_told() {
     let mut earlier = queue(1);
     let runs = ask(&mut earlier, 0, 1, with_notify()).unwrap();

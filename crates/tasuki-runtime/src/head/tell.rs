@@ -102,6 +102,7 @@ mod tests {
             terms: Terms { after: (0..id % 7 * 1000).collect(), ..Terms::default() },
             task: None,
             held: 0,
+            frozen: None,
             notice: None,
             ending: None,
             checkpoint: None,
