@@ -99,28 +99,39 @@ impl Floor {
 
     /// A job that has its parts and its row comes.
     pub fn add(&mut self, entry: &Entry) {
-        self.change(entry, u32::wrapping_add, u64::wrapping_add);
-        self.unknown += usize::from(is_unknown(entry.sharing()));
+        self.add_at(entry.sharing(), entry.row, entry.places());
+    }
+
+    /// A job comes into a row, with so many ranks on each of its hosts.
+    pub fn add_at(&mut self, sharing: Sharing, row: usize, places: impl Iterator<Item = (HostIndex, u32)>) {
+        self.change((sharing, row), places, u32::wrapping_add, u64::wrapping_add);
+        self.unknown += usize::from(is_unknown(sharing));
     }
 
     /// A job that had come goes.
     pub fn remove(&mut self, entry: &Entry) {
-        self.change(entry, u32::wrapping_sub, u64::wrapping_sub);
+        let how = (entry.sharing(), entry.row);
+        self.change(how, entry.places(), u32::wrapping_sub, u64::wrapping_sub);
         self.unknown -= usize::from(is_unknown(entry.sharing()));
     }
 
     /// Sums wrap: what is taken away was added before.
-    fn change(&mut self, entry: &Entry, slots: fn(u32, u32) -> u32, memory: fn(u64, u64) -> u64) {
-        let sharing = entry.sharing();
-        for (host, ranks) in entry.places() {
+    fn change(
+        &mut self,
+        (sharing, row): (Sharing, usize),
+        places: impl Iterator<Item = (HostIndex, u32)>,
+        slots: fn(u32, u32) -> u32,
+        memory: fn(u64, u64) -> u64,
+    ) {
+        for (host, ranks) in places {
             let place = &mut self.hosts[host];
             let held = ranks.min(place.slots);
             let sum = match class(sharing) {
                 Class::Alone => &mut place.alone,
                 Class::Urgent => &mut place.urgent,
                 Class::Shares => {
-                    place.rows.resize(place.rows.len().max(entry.row + 1), 0);
-                    &mut place.rows[entry.row]
+                    place.rows.resize(place.rows.len().max(row + 1), 0);
+                    &mut place.rows[row]
                 }
             };
             *sum = slots(*sum, held);

@@ -29,10 +29,9 @@ impl Gate {
             return true;
         }
         let (hosts, parts) = room.parts(hosts, work);
-        let mut passing = entry.clone();
-        (passing.hosts, passing.view.parts, passing.row) = (hosts, parts, room.row);
+        let places = hosts.into_iter().zip(&parts).map(|(host, part)| (host, part.ranks.len() as u32));
         let mut floor = self.floor.clone();
-        floor.add(&passing);
+        floor.add_at(entry.sharing(), room.row, places);
         let stays = self.finds_room(&floor);
         if stays {
             self.floor = floor;
