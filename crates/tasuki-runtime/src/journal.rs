@@ -2,6 +2,8 @@
 //! `work` as long as the job is not over, and with the log of its output.
 
 mod images;
+#[cfg(test)]
+mod tests;
 
 use crate::{RuntimeError, log::TOLD};
 use std::{
@@ -20,6 +22,8 @@ const MODE: u32 = 0o600;
 
 /// The file with what is known of a job, which is written last: without it a job was never taken.
 const JOB: &str = "job.json";
+/// The file with what is to be run.
+const WORK: &str = "work";
 /// The file with what has come of a job's fences.
 const FENCES: &str = "fences";
 /// The file with the length of a slice.
@@ -56,7 +60,13 @@ impl Journal {
     fn load_job(&self, job: JobId) -> Option<Saved> {
         let folder = self.of(job);
         match read(&folder) {
-            Ok(saved) if saved.view.id == job => return Some(saved),
+            Ok(saved) if saved.view.id == job => {
+                if saved.view.state.is_over() {
+                    // A daemon that ended in the midst has left it. What stays is for root's eyes alone.
+                    let _ = remove_needless(&folder);
+                }
+                return Some(saved);
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.forget(job),
             Ok(saved) => eprintln!("{}: it is about job {}", folder.join(JOB).display(), saved.view.id),
             Err(error) => eprintln!("{} cannot be read: {error}", folder.join(JOB).display()),
@@ -79,30 +89,28 @@ impl Journal {
         self.folder.join(job.to_string())
     }
 
+    /// The file with what is known of a job.
+    pub fn record(&self, job: JobId) -> PathBuf {
+        self.of(job).join(JOB)
+    }
+
     /// Writes a job down. The disk has it when this returns.
     pub fn save(&self, view: &JobView, work: Option<&Work>) -> io::Result<()> {
         let folder = self.of(view.id);
         let is_new = !folder.join(JOB).exists();
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-        let work_file = folder.join("work");
-        match work {
-            // What stands there before a job is written down as a whole is not its own.
-            Some(work) if is_new || !work_file.exists() => {
-                let bytes = postcard::to_extend(work, Vec::new()).map_err(io::Error::other)?;
-                replace_file(&work_file, &bytes, MODE)?;
-            }
-            None if work_file.exists() => {
-                fs::remove_file(&work_file)?;
-                // What a job that is over needs no more.
-                [FENCES, TOLD].iter().for_each(|file| drop(fs::remove_file(folder.join(file))));
-            }
-            _ => {}
+        let work_file = folder.join(WORK);
+        // What stands there before a job is written down as a whole is not its own.
+        if let Some(work) = work.filter(|_| is_new || !work_file.exists()) {
+            let bytes = postcard::to_extend(work, Vec::new()).map_err(io::Error::other)?;
+            replace_file(&work_file, &bytes, MODE)?;
         }
         replace_file(&folder.join(JOB), &serde_json::to_vec_pretty(view)?, MODE)?;
         if is_new {
             File::open(&self.folder)?.sync_all()?;
         }
-        Ok(())
+        // A job without its work that was not written down to be over counts as one that cannot be read.
+        if work.is_none() { remove_needless(&folder) } else { Ok(()) }
     }
 
     /// Writes down what has come of a job's fences, so that it outlives this daemon.
@@ -133,134 +141,18 @@ impl Journal {
     }
 }
 
-fn read(folder: &Path) -> io::Result<Saved> {
-    let view: JobView = serde_json::from_slice(&fs::read(folder.join(JOB))?)?;
-    let work = fs::read(folder.join("work")).ok().and_then(|bytes| postcard::from_bytes(&bytes).ok());
-    Ok(Saved { view, work })
+/// Removes what a job that is over needs no more: what was to be run, with its environment, and what a daemon
+/// would need to go on with it.
+fn remove_needless(folder: &Path) -> io::Result<()> {
+    let remove = |file: &&str| match fs::remove_file(folder.join(file)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    };
+    [WORK, FENCES, TOLD].iter().map(remove).fold(Ok(()), Result::and)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tasuki_control::{Array, Sharing, Task, Terms};
-
-    /// What an earlier version wrote, which knew nothing of terms and tasks.
-    const OLD: &str = r#"{ "id": 7, "state": "waiting", "user": "anna", "ranks": 2, "command": "/bin/true",
-        "mpi": "mpich-5.0", "parts": [], "submitted": 1795676400, "begun": null, "ended": null, "exit": null,
-        "reason": "waits for job 6" }"#;
-
-    fn journal() -> (tempfile::TempDir, Journal) {
-        let folder = tempfile::tempdir().unwrap();
-        let journal = Journal::open(folder.path()).unwrap();
-        (folder, journal)
-    }
-
-    #[test]
-    fn jobs_of_an_earlier_version_are_read() {
-        let (_folder, journal) = journal();
-        fs::create_dir(journal.of(7)).unwrap();
-        fs::write(journal.of(7).join("job.json"), OLD).unwrap();
-        let (all, last) = journal.load();
-        assert_eq!(last, 7);
-        assert_eq!((all.len(), all[0].view.id, all[0].view.task), (1, 7, None));
-        assert_eq!(all[0].view.terms, Terms::default());
-        // One that knew terms, and nothing of jobs that share slots.
-        let terms = r#""terms": { "name": "night", "priority": -1, "timeout": null, "begin": null,
-            "after": [], "after_any": [], "array": null }, "reason""#;
-        fs::write(journal.of(7).join("job.json"), OLD.replace(r#""reason""#, terms)).unwrap();
-        let expected = Terms { name: Some("night".into()), priority: -1, ..Terms::default() };
-        assert_eq!(journal.load().0[0].view.terms, expected);
-    }
-
-    #[test]
-    fn the_length_of_a_slice_is_kept() {
-        let (_folder, journal) = journal();
-        assert_eq!(journal.slice(), None);
-        journal.save_slice(50_000_000).unwrap();
-        assert_eq!((journal.slice(), journal.load()), (Some(50_000_000), (Vec::new(), 0)));
-    }
-
-    #[test]
-    fn what_a_user_wants_of_the_queue_is_kept() {
-        let (_folder, journal) = journal();
-        let mut view: JobView = serde_json::from_str(OLD).unwrap();
-        view.terms = Terms {
-            name: Some("a \"name\"".into()),
-            priority: -3,
-            timeout: Some(600),
-            begin: Some(1_795_755_600),
-            after: vec![1, 2],
-            after_any: vec![3],
-            array: Some(Array { first: 0, last: 9, step: 2, limit: Some(4) }),
-            sharing: Sharing { share: true, urgent: false, memory: Some(1 << 31) },
-            notify: Some("mailto:anna@example.org".into()),
-            checkpoint: Some(600),
-        };
-        view.task = Some(Task { array: 5, index: 6 });
-        view.held = 17;
-        view.notice = Some(tasuki_control::Notice::Failed("no mailer".into()));
-        journal.save(&view, None).unwrap();
-        let (all, _) = journal.load();
-        assert_eq!(all.len(), 1);
-        assert_eq!(all[0].view, view);
-    }
-
-    fn work(program: &str) -> Work {
-        let tasuki_control::Report::Request { request: tasuki_control::Request::Submit { work, .. }, .. } =
-            tasuki_control::Report::sample()
-        else {
-            panic!("the sample is a job")
-        };
-        Work { argv: vec![tasuki_control::Bytes::from(program.as_bytes())], ..*work }
-    }
-
-    fn user(name: &str) -> tasuki_control::User {
-        tasuki_control::User { name: name.into(), is_root: false }
-    }
-
-    /// A daemon that dies while it writes a job down leaves the job's work: no other user's job may run it.
-    #[test]
-    fn what_is_left_of_a_job_that_was_not_taken_is_not_run_by_another() {
-        let (_folder, journal) = journal();
-        let left = postcard::to_extend(&work("/home/anna/theirs"), Vec::new()).unwrap();
-        fs::create_dir(journal.of(7)).unwrap();
-        fs::write(journal.of(7).join("work"), &left).unwrap();
-        // A job's own work takes the place of such work.
-        let mut view: JobView = serde_json::from_str(OLD).unwrap();
-        journal.save(&view, Some(&work("/home/otto/own"))).unwrap();
-        assert_eq!(journal.load().0[0].work, Some(work("/home/otto/own")));
-        // What is known of a job changes, and its work does not.
-        view.reason = None;
-        journal.save(&view, Some(&work("/never"))).unwrap();
-        assert_eq!(journal.load().0[0], Saved { view, work: Some(work("/home/otto/own")) });
-        journal.forget(7);
-        // The next daemon removes it, and gives its number to nobody.
-        fs::create_dir(journal.of(7)).unwrap();
-        fs::write(journal.of(7).join("work"), &left).unwrap();
-        let mut queue = tasuki_queue::Queue::new([("n1".to_owned(), Some(1))]);
-        let (saved, last) = journal.load();
-        queue.reserve(last);
-        queue.restore(5, saved);
-        assert!(!journal.of(7).exists());
-        let client = tasuki_queue::Client { host: 0, session: 1 };
-        let job = queue.submit(5, &user("otto"), work("/own"), Terms::default(), client).unwrap();
-        assert_eq!(job, 8);
-        let (view, own) = queue.saved(job).unwrap();
-        journal.save(view, own).unwrap();
-        let (all, last) = journal.load();
-        assert_eq!((all.len(), last), (1, 8));
-        assert_eq!((&all[0].view.user[..], &all[0].work), ("otto", &Some(work("/own"))));
-    }
-
-    #[test]
-    fn a_job_that_cannot_be_read_keeps_its_number_and_its_files() {
-        let (_folder, journal) = journal();
-        for (job, text) in [(3, &OLD[..40]), (9, OLD)] {
-            fs::create_dir(journal.of(job)).unwrap();
-            fs::write(journal.of(job).join(JOB), text).unwrap();
-        }
-        // Neither the one that is cut off nor the one that is about another job is taken or given away.
-        assert_eq!(journal.load(), (Vec::new(), 9));
-        assert!(journal.of(3).join(JOB).exists() && journal.of(9).join(JOB).exists());
-    }
+fn read(folder: &Path) -> io::Result<Saved> {
+    let view: JobView = serde_json::from_slice(&fs::read(folder.join(JOB))?)?;
+    let work = fs::read(folder.join(WORK)).ok().and_then(|bytes| postcard::from_bytes(&bytes).ok());
+    Ok(Saved { view, work })
 }

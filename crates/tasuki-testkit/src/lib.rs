@@ -1,6 +1,7 @@
 //! What test suites share, so that it is written and corrected once.
 //!
 //! * [`replay`]: the seed of a randomised test, and the command that runs it again.
+//! * [`deaf`]: a file system that never answers.
 //! * [`ports`]: ports that a test has to itself.
 //! * [`defects`]: the proof that a suite can fail, by planted defects.
 //! * [`oracle`] (feature `oracle`): what message layers must do, checked call by call and frame by frame. It
@@ -14,6 +15,7 @@
 pub mod content;
 #[cfg(feature = "oracle")]
 mod coverage;
+pub mod deaf;
 pub mod defects;
 #[cfg(feature = "oracle")]
 pub mod model;
