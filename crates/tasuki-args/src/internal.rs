@@ -94,8 +94,6 @@ pub enum InternalCommand {
     NotifyUser {
         /// The job's user
         user: String,
-        /// Where to
-        address: String,
     },
     /// Says which MPI a library is
     #[command(hide = true)]

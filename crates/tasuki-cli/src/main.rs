@@ -134,8 +134,8 @@ fn internal(command: InternalCommand) -> Result<ExitCode, Failure> {
         }
         InternalCommand::OpenMpiHost { argv } => Ok(ExitCode::from(tasuki_openmpi::host_main(&argv))),
         InternalCommand::OpenMpiAgent { argv } => Ok(ExitCode::from(tasuki_openmpi::agent_main(&argv))),
-        InternalCommand::NotifyUser { user, address } => {
-            tasuki_notify::notify_main(&user, &address).map(|()| ExitCode::SUCCESS).map_err(Failure::new)
+        InternalCommand::NotifyUser { user } => {
+            tasuki_notify::notify_main(&user).map(|()| ExitCode::SUCCESS).map_err(Failure::new)
         }
         InternalCommand::MpiProbe { library } => {
             Ok(ExitCode::from(tasuki_launch::probe_main(library.as_os_str()) as u8))

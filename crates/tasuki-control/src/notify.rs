@@ -51,6 +51,19 @@ impl Address {
             _ => Err(wrong()),
         }
     }
+
+    /// An address as others may see it: what stands before or behind the host may be a password.
+    pub fn concealed(text: &str) -> String {
+        match text.split_once(':') {
+            Some(("mailto", rest)) => format!("mailto:...{}", rest.find('@').map_or("", |at| &rest[at..])),
+            Some((scheme, rest)) => {
+                let rest = rest.trim_start_matches('/');
+                let host = rest.split(['/', '?']).next().unwrap_or_default();
+                format!("{scheme}://{host}/...")
+            }
+            None => "...".into(),
+        }
+    }
 }
 
 /// Whether it is `USER@HOST` of characters that RFC 5321 allows without quotes.
@@ -110,6 +123,19 @@ mod tests {
         assert_eq!(Address::parse("http://[fd00::1]:99?x"), http("fd00::1", 99, "/?x"));
         let https = "https://example.org/hook";
         assert_eq!(Address::parse(https), Ok(Address::Https(https.into())));
+    }
+
+    #[test]
+    fn others_see_the_server_alone() {
+        for (address, shown) in [
+            ("https://hooks.example.org/services/T0/secret", "https://hooks.example.org/..."),
+            ("http://10.0.0.5:8080?token=secret", "http://10.0.0.5:8080/..."),
+            ("http://[fd00::1]:99/secret", "http://[fd00::1]:99/..."),
+            ("mailto:secret@example.org", "mailto:...@example.org"),
+            ("secret", "..."),
+        ] {
+            assert_eq!(Address::concealed(address), shown);
+        }
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! One POST of HTTP/1.1 (RFC 9112) with a limit for all of it, and of HTTPS by the host's curl.
 
 use crate::mail;
+use nix::sys::memfd::{MFdFlags, memfd_create};
 use std::{
+    fs::File,
     io::{Read, Write},
     net::{TcpStream, ToSocketAddrs},
+    os::fd::AsRawFd,
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -118,11 +122,22 @@ pub fn post_https(url: &str, body: &str) -> Result<(), Failure> {
 /// As [`post_https`], with more words for curl.
 fn post_by_curl(url: &str, body: &str, more: &[&str]) -> Result<(), Failure> {
     let none = || Failure::Lasting("https needs curl on the host that keeps the queue".into());
-    let curl = mail::program("curl").ok_or_else(none)?;
+    post_by(&mail::program("curl").ok_or_else(none)?, url, body, more)
+}
+
+/// As [`post_by_curl`], by this program.
+fn post_by(curl: &Path, url: &str, body: &str, more: &[&str]) -> Result<(), Failure> {
+    let failed = |error: &dyn std::fmt::Display| passing("cannot prepare the record", error);
+    // The program inherits this file.
+    let mut file = File::from(memfd_create(c"record", MFdFlags::empty()).map_err(|errno| failed(&errno))?);
+    file.write_all(body.as_bytes()).map_err(|error| failed(&error))?;
+    let data = format!("@/proc/self/fd/{}", file.as_raw_fd());
     let words = ["--silent", "--show-error", "--proto", "=https", "--max-time", "10", "--globoff"];
-    let how = ["--output", "/dev/null", "--header", "Content-Type: application/json", "--data-binary", "@-"];
-    let all = [&words[..], more, &how, &["--write-out", "%{http_code}", "--url", url]].concat();
-    let output = mail::run_to_end(&curl, &all, body).map_err(Failure::Passing)?;
+    let how = ["--output", "/dev/null", "--header", "Content-Type: application/json", "--data-binary", &data];
+    // The URL may be a secret, and all can read command lines. No address holds a quotation mark.
+    let config = format!("url = \"{url}\"\n");
+    let all = [&words[..], more, &how, &["--write-out", "%{http_code}", "--config", "-"]].concat();
+    let output = mail::run_to_end(curl, &all, &config).map_err(Failure::Passing)?;
     if !output.is_success() {
         // What follows the first line is about curl's options.
         let said = output.stderr.lines().next().unwrap_or_default();

@@ -13,19 +13,18 @@ const RECORD_MAX: u64 = 4 << 20;
 /// Pauses between tries.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];
 
-/// Tells the user of the job whose record is on standard input of its end. `Err`: what keeps it from being
-/// told. `user`: the job's user, whose rights this process takes first; `address`: see [`Address::parse`].
+/// Tells the user of the job whose record is on standard input of its end, where the record says. `Err`: what
+/// keeps it from being told. `user`: the job's user, whose rights this process takes first.
 ///
 /// # Errors
 /// In words for the job's user.
-pub fn notify_main(user: &str, address: &str) -> Result<(), String> {
+pub fn notify_main(user: &str) -> Result<(), String> {
     rights::become_user(user)?;
-    let address = Address::parse(address)?;
     let mut bytes = Vec::new();
     io::stdin().take(RECORD_MAX).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     let job: JobView =
         serde_json::from_slice(&bytes).map_err(|error| format!("the job's record: {error}"))?;
-    match address {
+    match Address::parse(job.terms.notify.as_deref().unwrap_or_default())? {
         Address::Mail(to) => mail::send(&to, &message::subject(&job), &message::text(&job)),
         Address::Http { host, port, path } => {
             let body = message::record(&job)?;

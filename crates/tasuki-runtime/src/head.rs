@@ -157,7 +157,7 @@ impl Head {
                 hosts: self.queue.host_views(),
                 limits: self.bundle.limits,
             }),
-            Request::Jobs { history, from } => Some(self.jobs(history, from)),
+            Request::Jobs { history, from } => Some(self.jobs(user, history, from)),
             Request::Submit { work, terms } => Some(self.submit(client, user, *work, *terms)),
             Request::Slice { ns } => Some(self.set_slice(user, ns)),
             Request::Cancel { job } => done(self.queue.cancel(self.times.now(), user, job)),

@@ -53,6 +53,11 @@ fn a_server_is_told_of_the_end_of_a_job() {
         );
         assert_eq!((&record["exit"], &record["terms"]["name"]), (&3.into(), &"night".into()));
     }
+    // Where a user is told is no other user's to know.
+    let listed = |user: &str| ok(&mut cluster.as_user(user, "n1", &["jobs", "--history", "--json"]));
+    let (own, others) = (listed("root"), listed("nobody"));
+    assert!(own.contains("/hook?a=b") && !others.contains("hook"), "{others}");
+    assert!(others.contains("http://127.0.0.1:8099/..."), "{others}");
     // Of an array one word, and no word of jobs that did not ask.
     let array = cluster.submit(&["--notify", hook, "--array", "0-2", "-n", "1", "true"]);
     cluster.until(&array, "done");

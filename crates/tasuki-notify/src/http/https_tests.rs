@@ -1,7 +1,7 @@
 //! HTTPS against another implementation: the server of Python's standard library, with a certificate that
 //! openssl(1) made.
 
-use super::{Failure, mail, post_by_curl, post_https};
+use super::{Failure, mail, post_by, post_by_curl, post_https};
 use std::{
     io::{BufRead, BufReader, Read},
     path::Path,
@@ -57,6 +57,22 @@ impl Drop for Server {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+#[test]
+fn no_command_line_shows_where_a_user_is_told() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    let curl = folder.path().join("curl");
+    let script = "#!/bin/sh\ncd ${0%/*}\ntr '\\0' ' ' < /proc/$$/cmdline > words\ncat > input\necho 200\n";
+    std::fs::write(&curl, script).expect("writes");
+    std::fs::set_permissions(&curl, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    let url = "https://example.org/secret";
+    assert_eq!(post_by(&curl, url, "{}", &[]), Ok(()));
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("reads");
+    let words = read("words");
+    assert!(words.contains("--config -") && !words.contains("example"), "{words}");
+    assert_eq!(read("input"), format!("url = \"{url}\"\n"));
 }
 
 #[test]

@@ -1,14 +1,20 @@
 //! What follows the end of a job: users are told, and everybody of those that could not be.
 
 use super::{Head, KEEP};
-use std::{ffi::OsString, fs::File, os::unix::ffi::OsStringExt};
-use tasuki_control::{Bytes, JobId, JobView, Notice, Order, Reply, Work};
+use std::{ffi::OsString, os::unix::ffi::OsStringExt};
+use tasuki_control::{Address, Bytes, JobId, JobView, Order, Reply, User, Work};
 use tasuki_notify::{COMMAND, Task};
 
 /// Bytes of jobs in one answer, which must stay below what a message may have.
 const JOBS_MAX: usize = 1 << 20;
 /// Bytes of what is to be run. An environment with arguments has at most about 2 MiB (execve(2)).
 const WORK_MAX: usize = 3 << 20;
+/// Bytes that a word of it takes besides its own: its end, and where it is (execve(2)).
+const WORD: usize = 1 + 8;
+/// Most limits on resources, of which Linux has 16.
+const LIMITS_MAX: usize = 64;
+/// Most bytes of an MPI's name.
+const MPI_MAX: usize = 256;
 
 impl Head {
     /// Nothing more is done for a job that is over.
@@ -30,16 +36,10 @@ impl Head {
 
     /// Has the user of a job told of its end. Its record is what was written down.
     pub(super) fn notify(&mut self, job: JobId, path: Option<Bytes>) {
-        let Some(view) = self.queue.view(job) else { return };
-        let Some(address) = view.terms.notify.clone() else { return };
-        let user = view.user.clone();
-        match File::open(self.journal.of(job).join("job.json")) {
-            Ok(record) => {
-                let path = path.map(|path| OsString::from_vec(path.into_vec()));
-                self.notifiers.add(Task { job, user, address, path, record });
-            }
-            Err(error) => self.queue.told(job, Notice::Failed(format!("its record: {error}"))),
-        }
+        let Some(user) = self.queue.view(job).map(|view| view.user.clone()) else { return };
+        let path = path.map(|path| OsString::from_vec(path.into_vec()));
+        let record = self.journal.record(job);
+        self.notifiers.add(Task { job, user, path, record });
     }
 
     /// Starts what is to tell users, and takes note of what became of it.
@@ -50,11 +50,21 @@ impl Head {
         }
     }
 
-    /// The jobs from a number on, as many as fit, with those whose users could not be told.
-    pub(super) fn jobs(&self, history: bool, from: JobId) -> Reply {
-        let (jobs, next) = page(self.queue.views(history).into_iter().filter(|view| view.id >= from));
+    /// The jobs from a number on, as many as fit, as a user may see them, with those whose users could not be
+    /// told.
+    pub(super) fn jobs(&self, user: &User, history: bool, from: JobId) -> Reply {
+        let views = self.queue.views(history).into_iter().filter(|view| view.id >= from);
+        let (jobs, next) = page(views.map(|view| seen_by(user, view)));
         Reply::Jobs { jobs, next, untold: self.queue.untold() }
     }
+}
+
+/// A job as a user may see it: where others are told of its end is theirs to know.
+fn seen_by(user: &User, mut view: JobView) -> JobView {
+    if !user.is_root && user.name != view.user {
+        view.terms.notify = view.terms.notify.as_deref().map(Address::concealed);
+    }
+    view
 }
 
 /// As many jobs as fit into an answer, at least one, and the number of the next one.
@@ -74,7 +84,18 @@ fn page(views: impl Iterator<Item = JobView>) -> (Vec<JobView>, Option<JobId>) {
 /// Why what is to be run is too long to be told to a host, with the hosts of the job; `None`: it is not.
 pub(super) fn too_long(work: &Work) -> Option<String> {
     let mut encoded = Vec::new();
-    let is_long = tasuki_control::write(work, &mut encoded).is_err() || encoded.len() > WORK_MAX;
+    let has_long_name = work.mpi.as_ref().is_some_and(|mpi| mpi.len() > MPI_MAX);
+    if work.limits.len() > LIMITS_MAX || has_long_name {
+        return Some(format!(
+            "it has more than {LIMITS_MAX} limits on resources, or its MPI's name more than {MPI_MAX} bytes"
+        ));
+    }
+    // A word takes memory even if it is empty.
+    let words = work.argv.iter().map(|word| word.len() + WORD);
+    let variables = work.env.iter().map(|(name, value)| name.len() + value.len() + 1 + WORD);
+    let is_long = words.chain(variables).sum::<usize>() > WORK_MAX
+        || tasuki_control::write(work, &mut encoded).is_err()
+        || encoded.len() > WORK_MAX;
     is_long.then(|| {
         format!("its arguments and variables have more than {} MiB: pass less by --export", WORK_MAX >> 20)
     })
@@ -111,6 +132,19 @@ mod tests {
     }
 
     #[test]
+    fn where_a_user_is_told_is_for_that_user_and_root() {
+        let hook = "https://example.org/secret";
+        let mut secret = view(1);
+        secret.terms.notify = Some(hook.into());
+        let shown = |name: &str| {
+            let user = User { name: name.into(), is_root: name == "root" };
+            seen_by(&user, secret.clone()).terms.notify.unwrap()
+        };
+        assert_eq!([shown("anna"), shown("root")], [hook, hook]);
+        assert_eq!(shown("ben"), "https://example.org/...");
+    }
+
+    #[test]
     fn more_jobs_than_a_message_holds_are_told_in_several() {
         let (mut told, mut from, mut answers) = (Vec::new(), Some(1), 0);
         while let Some(first) = from {
@@ -138,6 +172,14 @@ mod tests {
         assert_eq!(too_long(&work), None);
         let env = vec![(Bytes::from(&b"A"[..]), Bytes::from(vec![b'x'; WORK_MAX]))];
         assert!(too_long(&Work { env, ..(*work).clone() }).is_some_and(|why| why.contains("3 MiB")));
+        // Empty words are short in a message, and long in memory.
+        let empty = vec![Bytes::new(); WORK_MAX / 4];
+        assert!(too_long(&Work { argv: empty, ..(*work).clone() }).is_some());
+        let empty = vec![(Bytes::new(), Bytes::new()); WORK_MAX / 8];
+        assert!(too_long(&Work { env: empty, ..(*work).clone() }).is_some());
+        let limits = vec![work.limits[0]; LIMITS_MAX + 1];
+        assert!(too_long(&Work { limits, ..(*work).clone() }).is_some());
+        assert!(too_long(&Work { mpi: Some("x".repeat(MPI_MAX + 1)), ..(*work).clone() }).is_some());
         // As many ranks as a job may have, each on a host with a long name.
         let part = |rank| Part { host: "h".repeat(64), ranks: vec![rank] };
         let mut long = vec![b'x'; WORK_MAX];
