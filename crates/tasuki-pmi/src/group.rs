@@ -32,9 +32,9 @@ impl Group {
             return Ok(Self { members: Members::World, key: String::new() });
         };
         let (ranks, tag) = text.split_once(':').unwrap_or((text, "0"));
-        if tag.is_empty() || !tag.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(format!("the tag {tag:?}, which is no number"));
-        }
+        let is_number = tag.bytes().all(|byte| byte.is_ascii_digit());
+        let number = tag.parse::<u32>().ok().filter(|_| is_number);
+        let tag = number.ok_or_else(|| format!("the tag {tag:?}, which is no number of 32 bits"))?;
         let members = match ranks {
             "WORLD" => Members::World,
             "NODE" => Members::Node,
@@ -84,7 +84,12 @@ mod tests {
         assert_eq!(key("NODE:0"), Ok("NODE:0".into()));
         assert_eq!(key("3,1,3:12"), Ok("1,3:12".into()));
         assert_eq!(key("2"), Ok("2:0".into()));
-        for wrong in ["4:0", "1,:0", ",:0", "-1:0", "1:x", "1:", "world:1", "99999999999:1"] {
+        assert_eq!(
+            [key("WORLD:007"), key("1:4294967295")],
+            [Ok("WORLD:7".into()), Ok("1:4294967295".into())]
+        );
+        let tags = ["1:x", "1:", "1:+1", "1:4294967296"];
+        for wrong in ["4:0", "1,:0", ",:0", "-1:0", "world:1", "99999999999:1"].into_iter().chain(tags) {
             assert!(key(wrong).is_err(), "{wrong}");
         }
         let group = Group::parse(Some("3,1:0"), &shape).unwrap();

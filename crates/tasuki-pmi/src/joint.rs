@@ -47,6 +47,15 @@ pub enum JoinError {
         /// Bytes that there may be.
         limit: usize,
     },
+    /// Too many different groups have met.
+    #[error(
+        "its ranks have met in {limit} different groups across hosts, as many as a job may have: have them use \
+         a tag of a barrier again"
+    )]
+    Groups {
+        /// Groups that there may be.
+        limit: usize,
+    },
     /// A host is ahead of the others: what came of an earlier barrier was lost.
     #[error("host {host} has come to a barrier of ranks {group:?} whose predecessor has no result")]
     Ahead {
@@ -81,6 +90,8 @@ pub struct Results {
     numbers: BTreeMap<String, u64>,
     /// All that was put.
     space: BTreeMap<String, String>,
+    /// The group of the last result; none before the first.
+    last: Option<String>,
 }
 
 /// Joins the parts of fences of one job.
@@ -117,11 +128,20 @@ impl Joint {
         &self.results
     }
 
-    /// All results, for a host that may have missed some. It passes over those that it has.
+    /// All results, for a host that may have missed some. It passes over those that it has. What was put
+    /// comes with the last one: a host that has missed any has missed that.
     pub fn missed(&self) -> impl Iterator<Item = FenceOut> + '_ {
-        let puts = || self.results.space.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
-        let numbers = self.results.numbers.iter();
-        numbers.map(move |(group, number)| FenceOut { group: group.clone(), number: *number, puts: puts() })
+        let Results { numbers, space, last } = &self.results;
+        let out = |(group, number): (&String, &u64), puts| {
+            let group = group.clone();
+            FenceOut { group, number: *number, puts }
+        };
+        let first = last.iter().filter_map(move |last| {
+            let puts = space.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+            Some(out(numbers.get_key_value(last)?, puts))
+        });
+        let others = numbers.iter().filter(move |(group, _)| Some(*group) != last.as_ref());
+        first.chain(others.map(move |result| out(result, Vec::new())))
     }
 
     /// Takes a part. `Some`: it was the last of its fence, and the result goes to every host of the job. A
@@ -161,9 +181,10 @@ impl Joint {
         }
         let parts = self.fences.remove(&key).map(|fence| fence.parts).unwrap_or_default();
         let puts: Vec<_> = parts.into_values().flat_map(|part| part.puts).collect();
-        self.check_space(&puts)?;
+        self.check_space(&key, &puts)?;
         self.results.space.extend(puts.iter().cloned());
         self.results.numbers.insert(key.clone(), number);
+        self.results.last = Some(key.clone());
         Ok(Some(FenceOut { group: key, number, puts }))
     }
 
@@ -194,15 +215,22 @@ impl Joint {
         numbered.filter(|(rank, _)| group.has(*rank)).map(|(_, host)| *host).collect()
     }
 
-    /// Whether the result of a fence, and all that was put so far, are short enough to be told at once.
-    fn check_space(&self, puts: &[(String, String)]) -> Result<(), JoinError> {
+    /// Whether the result of a fence of a group, and all that was put so far, are short enough to be told at
+    /// once.
+    fn check_space(&self, group: &str, puts: &[(String, String)]) -> Result<(), JoinError> {
+        let numbers = &self.results.numbers;
+        let is_new = !numbers.contains_key(group);
+        if is_new && numbers.len() >= self.limits.groups {
+            return Err(JoinError::Groups { limit: self.limits.groups });
+        }
+        let names = numbers.keys().map(String::len).sum::<usize>() + if is_new { group.len() } else { 0 };
         let size = |(key, value): (&String, &String)| space::bytes(key, value);
         let fresh: BTreeMap<&String, &String> = puts.iter().map(|(key, value)| (key, value)).collect();
         let kept = self.results.space.iter().filter(|(key, _)| !fresh.contains_key(key));
         let all: usize =
             kept.map(size).sum::<usize>() + fresh.iter().map(|(k, v)| size((k, v))).sum::<usize>();
         let told: usize = puts.iter().map(|(key, value)| size((key, value))).sum();
-        let (bytes, limit) = (all.max(told), self.limits.space);
+        let (bytes, limit) = (all.max(told) + names, self.limits.space);
         if bytes > limit { Err(JoinError::Space { bytes, limit }) } else { Ok(()) }
     }
 

@@ -44,13 +44,16 @@ pub struct Limits {
     /// Barriers of different groups that a rank may be in at the same time.
     pub barriers: usize,
     /// Bytes of keys and values, with a few for each, that all ranks of a job may put: one message tells a
-    /// host all of it.
+    /// host all of it. The names of groups that have met count as keys.
     pub space: usize,
+    /// Different groups, with their tags, that may meet in a job on several hosts: all of them are kept,
+    /// since a host may come back that has missed any.
+    pub groups: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { line: 16 << 10, keys: 16 << 10, bytes: 4 << 20, barriers: 64, space: 7 << 19 }
+        Self { line: 16 << 10, keys: 16 << 10, bytes: 4 << 20, barriers: 64, space: 7 << 19, groups: 1024 }
     }
 }
 
