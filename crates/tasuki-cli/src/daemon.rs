@@ -6,7 +6,7 @@ use tasuki_args::DaemonArgs;
 use tasuki_args::VERSION;
 use tasuki_fleet::Fleet;
 use tasuki_host::daemon;
-use tasuki_process::ignore_broken_pipes;
+use tasuki_process::{ignore_broken_pipes, raise_open_files};
 use tasuki_runtime::{
     Bundle, RuntimeError, SOCKET, StartError, note, run as serve, start_again, start_local,
 };
@@ -33,6 +33,8 @@ pub fn run(arguments: &DaemonArgs) -> Result<ExitCode, Failure> {
     }
     // A command or a shepherd that is gone ends no daemon.
     ignore_broken_pipes()?;
+    // Each command, job and host takes some. With fewer it works as well.
+    let _ = raise_open_files();
     serve(&folder, VERSION, || match arguments.background {
         true => daemon::report_ready(),
         false => eprintln!("tasukid runs; Ctrl-C ends it, and jobs wait 10 minutes for the next one"),

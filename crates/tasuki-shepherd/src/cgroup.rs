@@ -9,9 +9,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a cgroup may take to stand still. A process in the midst of a call to a dead file server can
-/// make it take for ever.
-const FREEZE_LIMIT: Duration = Duration::from_secs(5);
 /// For this long its state is read again and again: standing still takes tens of microseconds as a rule,
 /// and the kernel's own notice comes milliseconds late.
 const FREEZE_SPIN: Duration = Duration::from_millis(2);
@@ -129,28 +126,28 @@ pub fn begin_freeze(residence: &Residence, frozen: bool) -> io::Result<()> {
     fs::write(file, words[usize::from(frozen)])
 }
 
-/// Has all processes of a cgroup stand still, and returns when they do, or has them go on.
+/// Has all processes of a cgroup stand still, and returns true when they do. False: some do not within this
+/// time, and will as soon as the kernel is done with what it does for them: a process in the midst of a call
+/// to a dead file server can make that take for ever.
 ///
 /// # Errors
-/// If the kernel refuses, or they do not stand still in five seconds.
-pub fn freeze(residence: &Residence, frozen: bool) -> io::Result<()> {
-    begin_freeze(residence, frozen)?;
+/// If the kernel refuses.
+pub fn freeze(residence: &Residence, limit: Duration) -> io::Result<bool> {
+    begin_freeze(residence, true)?;
     let (folder, state, wanted) = match residence {
-        Residence::V2(folder) if frozen => (folder, "cgroup.events", "frozen 1"),
-        Residence::V1Freezer(folder) if frozen => (folder, "freezer.state", "FROZEN"),
-        _ => return Ok(()),
+        Residence::V2(folder) => (folder, "cgroup.events", "frozen 1"),
+        Residence::V1Freezer(folder) => (folder, "freezer.state", "FROZEN"),
+        Residence::Processes => return Ok(true),
     };
     let begin = Instant::now();
     while !fs::read_to_string(folder.join(state))?.lines().any(|line| line == wanted) {
         match begin.elapsed() {
-            elapsed if elapsed > FREEZE_LIMIT => {
-                return Err(io::Error::other(format!("processes do not stand still in {FREEZE_LIMIT:?}")));
-            }
+            elapsed if elapsed > limit => return Ok(false),
             elapsed if elapsed > FREEZE_SPIN => thread::sleep(Duration::from_micros(200)),
             _ => thread::yield_now(),
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Kills all processes of a cgroup of version 2 at once, so that none can fork away. In version 1 the

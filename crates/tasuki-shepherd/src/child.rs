@@ -1,7 +1,7 @@
 //! What a rank's process does between fork and exec. Nothing here allocates or takes a lock: all is
 //! prepared before the fork, and only system calls are made.
 
-use crate::{Limit, User};
+use crate::{Ids, Limit};
 use nix::{
     errno::Errno,
     sched::{CpuSet, sched_setaffinity},
@@ -52,10 +52,10 @@ pub struct Steps {
 }
 
 /// The ids that a rank takes; `None`: it has them already.
-pub fn ids(user: &User) -> Option<(Vec<Gid>, Gid, Uid)> {
-    let is_own = !Uid::effective().is_root() && Uid::effective().as_raw() == user.uid;
-    let groups = user.groups.iter().copied().map(Gid::from_raw).collect();
-    (!is_own).then(|| (groups, Gid::from_raw(user.gid), Uid::from_raw(user.uid)))
+pub fn ids(ids: &Ids) -> Option<(Vec<Gid>, Gid, Uid)> {
+    let is_own = !Uid::effective().is_root() && Uid::effective().as_raw() == ids.uid;
+    let groups = ids.groups.iter().copied().map(Gid::from_raw).collect();
+    (!is_own).then(|| (groups, Gid::from_raw(ids.gid), Uid::from_raw(ids.uid)))
 }
 
 /// What a step is, for a message.

@@ -59,8 +59,10 @@ impl Flock {
 
     /// Starts all ranks, and tells so. Returns whether they were.
     pub fn start_all(&mut self, job: &JobSpec) -> bool {
+        let with_ids = job.with_ids();
         for rank in &job.ranks {
-            match start(job, rank, self.herd.residence()) {
+            let started = with_ids.as_ref().map_err(Clone::clone);
+            match started.and_then(|job| start(job, rank, self.herd.residence())) {
                 Ok((rank, stdin)) => {
                     self.ranks.push(rank);
                     if stdin.is_some() {

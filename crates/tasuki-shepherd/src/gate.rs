@@ -112,7 +112,8 @@ impl Flock {
         }
     }
 
-    /// Has the job stand still until [`Flock::thaw`].
+    /// Has the job stand still until [`Flock::thaw`]. What sleeps in the kernel for longer than some seconds
+    /// holds up nobody: it stands still before it returns to its program.
     pub fn freeze(&mut self) {
         let begin = Instant::now();
         self.gate.held = true;

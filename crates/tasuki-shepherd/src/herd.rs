@@ -11,9 +11,17 @@ use nix::{
 };
 use std::{collections::HashSet, io, path::Path, thread, time::Duration};
 
+/// How long all processes of a job may take to stand still before it is said that they do.
+const FREEZE_LIMIT: Duration = Duration::from_secs(5);
+/// How long they may take before they are killed.
+const KILL_LIMIT: Duration = Duration::from_millis(100);
+
 /// Rounds in which all processes of a job without a cgroup must be stopped: some seconds. A process stops
 /// when it gets a processor, which a busy machine does not give at once.
 const STOP_ROUNDS: u32 = 2_000;
+
+/// Processes that are named where some do not end.
+const NAMED_MAX: usize = 3;
 
 /// The processes of one job.
 #[derive(Debug)]
@@ -38,16 +46,19 @@ impl Herd {
         self.frozen
     }
 
-    /// Has all stand still. Returns when they do.
+    /// Has all stand still. Returns when they do, or after some seconds: what sleeps in the kernel until then
+    /// stands still before it returns to its program.
     ///
     /// # Errors
-    /// If some do not.
+    /// If the kernel refuses.
     pub fn freeze(&mut self) -> io::Result<()> {
         self.frozen = true;
         match self.residence {
-            Residence::Processes => stop_all(),
-            _ => cgroup::freeze(&self.residence, true),
+            // What does not stop now does when it gets a processor.
+            Residence::Processes => drop(stop_all()),
+            _ => drop(cgroup::freeze(&self.residence, FREEZE_LIMIT)?),
         }
+        Ok(())
     }
 
     /// Has all stand still soon, without waiting for that: what runs now is interrupted, what the kernel does
@@ -74,7 +85,7 @@ impl Herd {
                 descendants().iter().for_each(|process| signal(process.pid, Signal::SIGCONT));
                 Ok(())
             }
-            _ => cgroup::freeze(&self.residence, false),
+            _ => cgroup::begin_freeze(&self.residence, false),
         }
     }
 
@@ -87,19 +98,28 @@ impl Herd {
         found
     }
 
+    /// Some of those that live, in words.
+    pub fn survivors(&self) -> String {
+        let all = self.members();
+        let mut words: Vec<String> =
+            all.iter().take(NAMED_MAX).map(|pid| processes::describe(*pid)).collect();
+        words.extend((all.len() > NAMED_MAX).then(|| format!("{} others", all.len() - NAMED_MAX)));
+        words.join(", ")
+    }
+
     /// Kills all that live now. More may come while it does; so it is called until [`Herd::members`] is
     /// empty.
     pub fn kill(&mut self) {
         let killed = match &self.residence {
             Residence::V2(folder) => cgroup::kill(folder),
-            Residence::V1Freezer(_) => cgroup::freeze(&self.residence, true),
+            Residence::V1Freezer(_) => cgroup::freeze(&self.residence, KILL_LIMIT).map(drop),
             Residence::Processes => Ok(()),
         };
         // What the cgroup could not do is done one by one.
         let _ = killed;
         self.members().into_iter().for_each(|pid| signal(pid, Signal::SIGKILL));
         // A frozen process of version 1 dies when it goes on; a stopped one dies at once.
-        let _ = cgroup::freeze(&self.residence, false);
+        let _ = cgroup::begin_freeze(&self.residence, false);
         self.frozen = false;
     }
 

@@ -14,8 +14,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Time between two rounds of killing what is left.
-const ROUND: Duration = Duration::from_millis(5);
+/// Time between two rounds of killing what is left: it grows with the time that that has taken, from the
+/// first to the second of these.
+const ROUNDS: [Duration; 2] = [Duration::from_millis(5), Duration::from_secs(1)];
+/// The part of that time that passes between two rounds.
+const ROUND_PART: u32 = 8;
+/// How long processes that were killed may take to end before the owner is told that they do not.
+const KILL_LIMIT: Duration = Duration::from_secs(20);
 /// How long the streams of a job without processes may take to end: a process outside of the job may have
 /// been given one.
 const DRAIN_LIMIT: Duration = Duration::from_secs(2);
@@ -35,6 +40,25 @@ enum Phase {
     Ended,
 }
 
+/// How long everything is being killed.
+#[derive(Debug, Default)]
+struct Hunt {
+    since: Option<Instant>,
+    /// When the next round is due.
+    next: Option<Instant>,
+    is_told: bool,
+}
+
+impl Hunt {
+    /// A round is over. Returns whether the owner is to be told that something does not end.
+    fn round(&mut self, now: Instant) -> bool {
+        let lasts = now - *self.since.get_or_insert(now);
+        let [first, last] = ROUNDS;
+        self.next = Some(now + (lasts / ROUND_PART).clamp(first, last));
+        lasts >= KILL_LIMIT && !std::mem::replace(&mut self.is_told, true)
+    }
+}
+
 /// The shepherd's state.
 pub struct Keeper {
     owner: OwnerEnd,
@@ -46,6 +70,7 @@ pub struct Keeper {
     signals: SignalFd,
     flock: Flock,
     phase: Phase,
+    hunt: Hunt,
     /// Processes that were left over when all ranks had ended.
     swept: BTreeSet<i32>,
 }
@@ -78,6 +103,7 @@ impl Keeper {
             signals,
             flock,
             phase,
+            hunt: Hunt::default(),
             swept: BTreeSet::new(),
         })
     }
@@ -111,7 +137,7 @@ impl Keeper {
         let deadlines = lines.filter_map(|source| source.lines.deadline());
         let of_phase = match self.phase {
             Phase::Ending(at) | Phase::Draining(at) => Some(at),
-            Phase::Killing => Some(Instant::now() + ROUND),
+            Phase::Killing => Some(self.hunt.next.unwrap_or_else(Instant::now)),
             Phase::Running | Phase::Ended => None,
         };
         let of_patience = self.patience.as_ref().map(Patience::next_look);
@@ -210,15 +236,7 @@ impl Keeper {
             _ => {}
         }
         if self.phase == Phase::Killing {
-            self.flock.reap();
-            let (left, lives) = (self.flock.herd.members(), self.flock.lives());
-            if !lives {
-                self.swept.extend(&left);
-            }
-            match left.is_empty() && !lives {
-                true => self.phase = Phase::Draining(Instant::now() + DRAIN_LIMIT),
-                false => self.flock.herd.kill(),
-            }
+            self.kill_what_is_left();
         }
         if matches!(self.phase, Phase::Draining(_)) && !self.flock.peer.has_room() && !self.is_forsaken() {
             // What is left in the streams waits for the owner, however long that takes.
@@ -231,6 +249,22 @@ impl Keeper {
         }
     }
 
+    fn kill_what_is_left(&mut self) {
+        self.flock.reap();
+        let (left, lives) = (self.flock.herd.members(), self.flock.lives());
+        if !lives {
+            self.swept.extend(&left);
+        }
+        if left.is_empty() && !lives {
+            self.phase = Phase::Draining(Instant::now() + DRAIN_LIMIT);
+            return;
+        }
+        self.flock.herd.kill();
+        if self.hunt.round(Instant::now()) {
+            self.flock.peer.tell(Event::Remains { what: self.flock.herd.survivors() });
+        }
+    }
+
     /// Whether nobody will ever hear of the job.
     fn is_forsaken(&self) -> bool {
         self.flock.peer.socket().is_none() && (self.deaf || self.door.is_none())
@@ -240,7 +274,7 @@ impl Keeper {
         self.flock.reap();
         self.flock.end_streams();
         if let Err(error) = self.flock.herd.remove() {
-            self.flock.peer.tell(Event::Failed { what: format!("the job's cgroup stays: {error}") });
+            self.flock.peer.tell(Event::Note { what: format!("the job's cgroup stays: {error}") });
         }
         self.flock.peer.tell(Event::Ended { swept: self.swept.len() as u32 });
         self.phase = Phase::Ended;

@@ -125,6 +125,17 @@ pub enum Event {
         /// What failed and why.
         what: String,
     },
+    /// All of the job was killed, and for a long time some of it does not end. The shepherd goes on trying,
+    /// and [`Event::Ended`] follows if that ever helps.
+    Remains {
+        /// What is left.
+        what: String,
+    },
+    /// Something is not as it should be, which changes nothing for the job.
+    Note {
+        /// What.
+        what: String,
+    },
     /// A rank has ended. Some of its output may still follow.
     RankEnded {
         /// The rank.

@@ -17,7 +17,7 @@ use std::{
     os::fd::{AsFd, FromRawFd, OwnedFd},
     process::ExitCode,
 };
-use tasuki_process::ignore_broken_pipes;
+use tasuki_process::{ignore_broken_pipes, raise_open_files};
 
 /// The shepherd process. Its standard input is the socket to its owner, on which a [`JobSpec`] comes
 /// first. Returns the exit code: 0 after the job's end, whatever that was. To be called by `main` before
@@ -37,6 +37,9 @@ fn run() -> io::Result<()> {
     close_on_exec();
     // A write to an owner that has gone fails, and ends nothing. Ranks get the default action back.
     ignore_broken_pipes()?;
+    // Each rank takes some files; without more there is room for those of most jobs. Ranks get the limit of
+    // their user.
+    let _ = raise_open_files();
     // The terminal of the owner is none of ours. A leader of a process group has left it already.
     let _ = setsid();
     prctl::set_child_subreaper(true)?;

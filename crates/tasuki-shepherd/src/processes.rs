@@ -45,6 +45,20 @@ fn all() -> Vec<i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
+/// A process in words: its number, its name, and what it does if it does not even end when it is killed.
+pub fn describe(pid: i32) -> String {
+    let text = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let parts = text.split_once('(').and_then(|(_, rest)| rest.rsplit_once(')'));
+    let Some((name, rest)) = parts else { return format!("process {pid}") };
+    let name: String = name.chars().filter(|c| !c.is_control()).collect();
+    let state = match rest.trim_start().chars().next() {
+        Some('D') => "sleeps in the kernel".to_owned(),
+        state => format!("is in state {}", state.unwrap_or('?')),
+    };
+    format!("process {pid} ({name}) {state}")
+}
+
 /// The parent of a process, and the process.
 fn stat(pid: i32) -> Option<(i32, Process)> {
     let text = fs::read(format!("/proc/{pid}/stat")).ok()?;

@@ -60,16 +60,24 @@ pub struct Pmi {
 /// The user that a job belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct User {
-    /// Login name, for messages.
+    /// Login name.
     pub name: String,
+    /// Numbers of the user and the groups; `None`: the shepherd looks them up by the name, for which it may
+    /// have to wait for a server.
+    pub ids: Option<Ids>,
+    /// Limits on resources, set before rights are dropped; none is set above the shepherd's own.
+    pub limits: Vec<Limit>,
+}
+
+/// Numbers of a user and of groups.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ids {
     /// User id.
     pub uid: u32,
     /// Primary group.
     pub gid: u32,
     /// All groups.
     pub groups: Vec<u32>,
-    /// Limits on resources, set before rights are dropped; none is set above the shepherd's own.
-    pub limits: Vec<Limit>,
 }
 
 /// A limit on a resource (setrlimit(2)).

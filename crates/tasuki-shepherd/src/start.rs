@@ -89,11 +89,13 @@ fn steps(
         cores.set(core as usize).map_err(|_| format!("there is no core {core}"))?;
     }
     let folder = CString::new(job.program.folder.as_os_str().as_bytes());
+    let ids =
+        job.user.as_ref().map(|user| user.ids.as_ref().ok_or("its user was not looked up")).transpose()?;
     Ok(Steps {
         door: door.map_err(|error| format!("cannot open the job's cgroup: {error}"))?,
         limits: job.user.iter().flat_map(|user| user.limits.clone()).collect(),
         cores: (!rank.cores.is_empty()).then_some(cores),
-        ids: job.user.as_ref().and_then(child::ids),
+        ids: ids.and_then(child::ids),
         umask: job.program.umask.map(|mask| mask & 0o777),
         folder: folder.map_err(|_| "the name of the working directory holds a zero byte".to_owned())?,
         pmi: pmi.map(child::number),

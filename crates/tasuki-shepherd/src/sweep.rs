@@ -44,5 +44,5 @@ fn kill_all(residence: &Residence, left: &[i32]) {
         let _ = kill(Pid::from_raw(*pid), Signal::SIGKILL);
     }
     // In version 1 a frozen process dies when it goes on.
-    let _ = cgroup::freeze(residence, false);
+    let _ = cgroup::begin_freeze(residence, false);
 }

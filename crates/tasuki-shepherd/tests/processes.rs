@@ -6,7 +6,7 @@ mod support;
 use std::{fs, time::Duration};
 use support::{Job, LIMIT, assert_nothing_left, both, processes, run, script, shepherd, without_cgroup};
 use tasuki_shepherd::{
-    Command, End, Event, INPUT_WINDOW, JobSpec, Limit, Residence, Shepherd, ShepherdError, Stream, User,
+    Command, End, Event, INPUT_WINDOW, Ids, JobSpec, Limit, Residence, Shepherd, ShepherdError, Stream, User,
 };
 
 #[test]
@@ -201,7 +201,8 @@ fn ranks_have_the_users_rights_and_nothing_of_the_shepherds() {
     let nobody = User::of_uid(65534).unwrap();
     let limits = vec![Limit { resource: libc::RLIMIT_NOFILE as i32, soft: 77, hard: 88 }];
     let mut job = script("user", 1, text);
-    job.user = Some(User { limits, groups: vec![65534, 4242], ..nobody });
+    let ids = nobody.ids.clone().map(|ids| Ids { groups: vec![65534, 4242], ..ids });
+    job.user = Some(User { limits, ids, ..nobody });
     job.program.folder = "/tmp".into();
     job.program.umask = Some(0o027);
     job.program.env.push(("PMI_FD".into(), "3".into()));

@@ -1,7 +1,6 @@
 //! What the shepherd of a host is told of a job.
 
 use super::{name, openmpi, plain};
-use nix::unistd::User as Account;
 use std::{
     ffi::OsString,
     os::unix::ffi::OsStringExt,
@@ -39,9 +38,6 @@ pub fn spec(start: &Start, host: &str) -> Result<JobSpec, String> {
     if work.over_tasuki && !Path::new(RailTable::PATH).exists() {
         return Err("it is not set up: `tasuki apply FILE` (or --transport tcp)".into());
     }
-    let account = Account::from_name(&start.user).map_err(|errno| errno.to_string())?;
-    let account = account.ok_or_else(|| format!("there is no user {} on this host", start.user))?;
-    let user = User::of_uid(account.uid.as_raw()).map_err(|error| error.to_string())?;
     let limit = |limit: &tasuki_control::Limit| Limit {
         resource: limit.resource as i32,
         soft: limit.soft,
@@ -68,7 +64,12 @@ pub fn spec(start: &Start, host: &str) -> Result<JobSpec, String> {
             umask: Some(work.umask),
         },
         ranks,
-        user: Some(User { limits: work.limits.iter().map(limit).collect(), ..user }),
+        // The shepherd looks the user up, which may take its time.
+        user: Some(User {
+            name: start.user.clone(),
+            ids: None,
+            limits: work.limits.iter().map(limit).collect(),
+        }),
         pmi,
         owner: OwnerEnd::Kill,
         cgroup: None,

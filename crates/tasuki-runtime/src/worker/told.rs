@@ -51,6 +51,16 @@ impl Worker {
             Event::Refused { rank, why } => self.out.push_back(broken(format!("rank {rank}: {why}"), None)),
             Event::RankEnded { rank, end } => self.rank_ended(job, rank, end),
             Event::Failed { what } => self.out.push_back(broken(what, None)),
+            Event::Note { what } => eprintln!("tasukid: job {job}: {what}"),
+            Event::Remains { what } => {
+                // The host goes on without it, as it does where a job has lost its shepherd.
+                let why = format!("what is left of it cannot be ended: {what}");
+                running.is_over = true;
+                self.out.extend([broken(why, None), Report::Left { job }]);
+                if running.is_forgotten {
+                    self.forget(job);
+                }
+            }
             Event::Ended { .. } => {
                 running.is_over = true;
                 self.out.push_back(Report::Left { job });
@@ -125,7 +135,52 @@ impl Worker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{images::Images, shelter::Shelter};
+    use crate::{images::Images, shelter::Shelter, worker::Running};
+    use std::{
+        collections::BTreeMap,
+        os::unix::net::{UnixListener, UnixStream},
+    };
+    use tasuki_control::Order;
+    use tasuki_shepherd::Shepherd;
+
+    /// A worker with a job, whose shepherd is at the other end of the socket.
+    fn with_job(folder: &tempfile::TempDir, job: JobId) -> (Worker, UnixStream) {
+        let path = folder.path().join("socket");
+        let listener = UnixListener::bind(&path).unwrap();
+        let shepherd = Shepherd::attach(&path).unwrap();
+        let shelter = Shelter::open(&folder.path().join("jobs"), "1").unwrap();
+        let mut worker = Worker::new("n1", shelter, Vec::new(), Images::below(folder.path(), "1"));
+        worker.jobs.insert(job, Running::new(shepherd, BTreeMap::new()));
+        (worker, listener.accept().unwrap().0)
+    }
+
+    #[test]
+    fn what_cannot_be_ended_is_given_up_with_a_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut worker, _shepherd) = with_job(&folder, 7);
+        worker.handle(7, Event::Remains { what: "process 4711 (ls) sleeps in the kernel".into() });
+        let told: Vec<Report> = std::iter::from_fn(|| worker.poll_report()).collect();
+        let [Report::Broken { why, code: None, .. }, Report::Left { job: 7 }, Report::Heard { .. }] =
+            &told[..]
+        else {
+            panic!("{told:?}")
+        };
+        assert!(why.contains("cannot be ended: process 4711 (ls) sleeps in the kernel"), "{why}");
+        // The host takes other jobs, and the queue may forget this one.
+        worker.obey(Order::Forget { job: 7 });
+        assert!(worker.jobs.is_empty());
+    }
+
+    #[test]
+    fn what_changes_nothing_for_a_job_does_not_end_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut worker, _shepherd) = with_job(&folder, 7);
+        worker.handle(7, Event::Note { what: "the job's cgroup stays: Device or resource busy".into() });
+        worker.handle(7, Event::Ended { swept: 0 });
+        let told: Vec<Report> = std::iter::from_fn(|| worker.poll_report()).collect();
+        let is_broken = |report: &Report| matches!(report, Report::Broken { .. });
+        assert!(!told.iter().any(is_broken) && told.contains(&Report::Left { job: 7 }), "{told:?}");
+    }
 
     #[test]
     fn what_ranks_write_is_told_in_pieces_that_fit_a_message() {
