@@ -27,18 +27,26 @@ impl Client {
             ErrorKind::NotFound | ErrorKind::ConnectionRefused => RuntimeError::NoDaemon(SOCKET.into()),
             _ => error.into(),
         })?;
-        let own = Hello::of(version);
+        Self::greet(socket, &Hello::of(version))
+    }
+
+    /// Says what this command is, and hears what the daemon is.
+    fn greet(socket: UnixStream, own: &Hello) -> Result<Self, RuntimeError> {
         let mut client = Self { socket, frames: Frames::default() };
-        client.socket.write_all(&own.to_bytes())?;
+        // A daemon that has turned this command away has said why, which is read first.
+        let sent = client.socket.write_all(&own.to_bytes());
         loop {
             if let Some((hello, length)) = Hello::read(client.frames.rest())? {
                 client.frames.skip(length);
-                return match hello.is_same(&own) {
+                return match hello.is_same(own) {
                     true => Ok(client),
-                    false => Err(RuntimeError::Version { daemon: hello.version, own: own.version }),
+                    false => Err(RuntimeError::Version { daemon: hello.version, own: own.version.clone() }),
                 };
             }
-            client.read()?;
+            match (client.read(), sent.is_err()) {
+                (Err(_), true) => return Err(RuntimeError::Ended),
+                (read, _) => read?,
+            }
         }
     }
 
@@ -63,7 +71,8 @@ impl Client {
     pub fn ask(&mut self, request: &Request) -> Result<Reply, RuntimeError> {
         let mut bytes = Vec::new();
         tasuki_control::write(request, &mut bytes)?;
-        self.socket.write_all(&bytes).map_err(|_| RuntimeError::Ended)?;
+        // One that has turned this command away has said why before, and takes nothing more.
+        let _ = self.socket.write_all(&bytes);
         loop {
             match self.frames.take()? {
                 Some(Reply::Refused(why)) => return Err(RuntimeError::Refused(why)),
@@ -108,4 +117,56 @@ impl AsFd for Client {
 /// Whether a daemon seems to run on this host.
 pub fn is_here() -> bool {
     Path::new(SOCKET).exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    /// A command, and what its daemon has said before it went away.
+    fn turned_away(words: &[Reply]) -> Result<Client, RuntimeError> {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let mut bytes = Hello::of("1").to_bytes();
+        words.iter().for_each(|reply| tasuki_control::write(reply, &mut bytes).unwrap());
+        theirs.write_all(&bytes).unwrap();
+        drop(theirs);
+        Client::greet(ours, &Hello::of("1"))
+    }
+
+    #[test]
+    fn a_command_that_is_turned_away_hears_why() {
+        let why = "anna has 128 connections";
+        let mut client = turned_away(&[Reply::Refused(why.into())]).ok().expect("a daemon of this version");
+        for _ in 0..2 {
+            let request = Request::Jobs { history: false, from: 0 };
+            match client.ask(&request) {
+                Err(RuntimeError::Refused(said)) => assert_eq!(said, why),
+                Err(RuntimeError::Ended) => return,
+                other => panic!("{other:?}"),
+            }
+        }
+        panic!("it said so twice");
+    }
+
+    #[test]
+    fn a_daemon_that_ends_without_a_word_is_missed() {
+        let mut client = turned_away(&[]).ok().expect("a daemon of this version");
+        assert!(matches!(client.ask(&Request::Hosts), Err(RuntimeError::Ended)));
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        drop(theirs);
+        assert!(matches!(Client::greet(ours, &Hello::of("1")), Err(RuntimeError::Ended)));
+        // One that goes away with what was asked unread.
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let daemon = thread::spawn(move || {
+            let mut theirs = theirs;
+            theirs.write_all(&Hello::of("1").to_bytes()).unwrap();
+        });
+        let client = Client::greet(ours, &Hello::of("1"));
+        daemon.join().unwrap();
+        assert!(matches!(
+            client.map(|mut client| client.ask(&Request::Hosts).err()),
+            Ok(Some(RuntimeError::Ended))
+        ));
+    }
 }

@@ -52,6 +52,8 @@ enum Place {
 enum Token {
     Stop,
     Sessions,
+    /// The name of a user has come.
+    Names,
     Session(SessionId),
     Hub,
     Line(Line),
@@ -115,7 +117,7 @@ impl Daemon {
             false => Place::Member(Box::new(Uplink::new(bundle, hello.clone())?)),
         };
         let mut daemon = Self {
-            sessions: Sessions::bind(Path::new(SOCKET), hello)?,
+            sessions: Sessions::bind(Path::new(SOCKET), hello, &bundle.member().name)?,
             worker: Worker::new(&bundle.member().name, shelter, shepherd, Images::below(folder, version)),
             place,
             present: Present::of(bundle),
@@ -148,6 +150,7 @@ impl Daemon {
         let mut all = vec![
             (Token::Stop, stop.as_fd(), flags(true, false)),
             (Token::Sessions, self.sessions.listener(), flags(true, false)),
+            (Token::Names, self.sessions.bell(), flags(true, false)),
         ];
         let session = |(id, socket, words, room)| (Token::Session(id), socket, flags(words, room));
         all.extend(self.sessions.sockets().map(session));
@@ -185,15 +188,13 @@ impl Daemon {
 
     fn turn(&mut self, token: Token) {
         match token {
-            Token::Stop => {}
+            // What waits for names is looked at whenever time is.
+            Token::Stop | Token::Names => {}
             Token::Sessions => self.sessions.accept(),
             Token::Session(id) => {
                 self.sessions.push(id);
-                match self.sessions.pull(id) {
-                    None => {}
-                    Some(Heard::Request(user, request)) => self.ask(id, user, request),
-                    Some(Heard::Gone) => self.report(Report::Gone { session: id }),
-                }
+                let heard = self.sessions.pull(id);
+                heard.into_iter().for_each(|heard| self.heard(id, heard));
             }
             Token::Hub => self.hub(Hub::accept),
             Token::Line(line) => self.hub(|hub| hub.turn(line)),
@@ -204,6 +205,13 @@ impl Daemon {
                 self.worker.push(job);
                 self.worker.pull(job);
             }
+        }
+    }
+
+    fn heard(&mut self, session: SessionId, heard: Heard) {
+        match heard {
+            Heard::Request(user, request) => self.ask(session, user, request),
+            Heard::Gone => self.report(Report::Gone { session }),
         }
     }
 

@@ -1,13 +1,12 @@
 //! Commands of users of this host: a Unix socket that every user may connect to. The kernel says who each is.
 
+mod names;
 #[cfg(test)]
 mod tests;
 
 use crate::{RuntimeError, wire::is_later};
-use nix::{
-    sys::socket::{getsockopt, sockopt::PeerCredentials},
-    unistd::{Uid, User as Account},
-};
+use names::{Name, Names};
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use std::{
     collections::BTreeMap,
     fs,
@@ -20,6 +19,7 @@ use std::{
         },
     },
     path::Path,
+    time::Instant,
 };
 use tasuki_control::{Frames, Hello, Reply, Request, SessionId, User};
 
@@ -29,11 +29,17 @@ pub const SOCKET: &str = "/run/tasukid.sock";
 const OF_USER_MAX: usize = 128;
 /// Most connections in all.
 const ALL_MAX: usize = 1024;
+/// Connections of these that are kept for root, who could end nothing otherwise.
+const ROOT_MAX: usize = OF_USER_MAX;
 
 /// A command that is connected.
 struct Session {
     socket: UnixStream,
     uid: u32,
+    /// Its user, once the name is known.
+    user: Option<User>,
+    /// What it asks, as long as its user's name is not known.
+    parked: Option<Request>,
     frames: Frames,
     /// What its socket has not taken yet. Until it has, no further request is taken, so that a command that
     /// never reads has this daemon keep one answer and not many.
@@ -54,6 +60,9 @@ pub(crate) struct Sessions {
     all: BTreeMap<SessionId, Session>,
     next: SessionId,
     hello: Hello,
+    /// This host.
+    host: String,
+    names: Names,
 }
 
 /// What has come of a session.
@@ -65,15 +74,21 @@ pub(crate) enum Heard {
 }
 
 impl Sessions {
-    /// Listens at the host's socket.
-    pub fn bind(path: &Path, hello: Hello) -> Result<Self, RuntimeError> {
+    /// Listens at the socket of a host.
+    pub fn bind(path: &Path, hello: Hello, host: &str) -> Result<Self, RuntimeError> {
         let fail = |doing| move |source| RuntimeError::File { doing, path: path.into(), source };
         // This process is the only daemon of the host, so that a socket that is there is an earlier one's.
         let _ = fs::remove_file(path);
         let listener = UnixListener::bind(path).map_err(fail("listen at"))?;
         fs::set_permissions(path, fs::Permissions::from_mode(0o666)).map_err(fail("open to all users"))?;
         listener.set_nonblocking(true)?;
-        Ok(Self { listener, all: BTreeMap::new(), next: 1, hello })
+        let (all, names) = (BTreeMap::new(), Names::of_host()?);
+        Ok(Self { listener, all, next: 1, hello, host: host.into(), names })
+    }
+
+    /// Readable when the name of a user has come, for [`Sessions::named`].
+    pub fn bell(&self) -> BorrowedFd<'_> {
+        self.names.bell()
     }
 
     /// The listening socket.
@@ -96,16 +111,42 @@ impl Sessions {
     pub fn accept(&mut self) {
         while let Ok((socket, _)) = self.listener.accept() {
             let Ok(peer) = getsockopt(&socket, PeerCredentials) else { continue };
+            if socket.set_nonblocking(true).is_err() {
+                continue;
+            }
             let uid = peer.uid();
             let own = self.all.values().filter(|session| session.uid == uid).count();
-            if own >= OF_USER_MAX || self.all.len() >= ALL_MAX || socket.set_nonblocking(true).is_err() {
+            if let Some(why) = crowded(uid, own, self.all.len()) {
+                let why = format!("{} {why} to the tasukid of {}", self.names.words(uid), self.host);
+                self.turn_away(socket, &format!("{why}: end some, or try again later"));
                 continue;
             }
             let (frames, out) = (Frames::default(), self.hello.to_bytes());
             let [is_greeted, is_busy, is_unseen, is_closing] = [false; 4];
-            let session = Session { socket, uid, frames, out, is_greeted, is_busy, is_unseen, is_closing };
+            let (user, parked) = (None, None);
+            let session = Session {
+                socket,
+                uid,
+                user,
+                parked,
+                frames,
+                out,
+                is_greeted,
+                is_busy,
+                is_unseen,
+                is_closing,
+            };
             self.all.insert(self.next, session);
             self.next += 1;
+        }
+    }
+
+    /// Says to a command why it is not served. It reads that when it waits for its first answer.
+    fn turn_away(&self, mut socket: UnixStream, why: &str) {
+        let mut words = self.hello.to_bytes();
+        if tasuki_control::write(&Reply::Refused(why.into()), &mut words).is_ok() {
+            // A new socket has room for so little; a command that is gone hears nothing.
+            let _ = socket.write_all(&words);
         }
     }
 
@@ -114,16 +155,42 @@ impl Sessions {
         let session = self.all.get_mut(&id)?;
         match session.pull(&self.hello) {
             Ok(None) => None,
-            Ok(Some(request)) => match account(session.uid) {
-                Ok(user) => Some(Heard::Request(user, request)),
-                Err(why) => {
-                    self.reply(id, &Reply::Refused(why));
-                    None
-                }
-            },
+            Ok(Some(request)) => {
+                session.parked = Some(request);
+                self.asked(id, Instant::now())
+            }
             Err(()) => {
                 self.all.remove(&id);
                 Some(Heard::Gone)
+            }
+        }
+    }
+
+    /// What sessions ask whose users' names have come. Those that have waited too long for that hear so.
+    pub fn named(&mut self, now: Instant) -> Vec<(SessionId, Heard)> {
+        self.names.take(now);
+        let parked = self.all.iter().filter(|(_, session)| session.parked.is_some());
+        let parked: Vec<SessionId> = parked.map(|(id, _)| *id).collect();
+        parked.into_iter().filter_map(|id| Some((id, self.asked(id, now)?))).collect()
+    }
+
+    /// What a session asks, if its user is known.
+    fn asked(&mut self, id: SessionId, now: Instant) -> Option<Heard> {
+        let session = self.all.get_mut(&id).filter(|session| session.parked.is_some())?;
+        let name = match &session.user {
+            Some(user) => Name::Known(user.name.clone()),
+            None => self.names.of(session.uid, now),
+        };
+        match name {
+            Name::Asked => None,
+            Name::Known(name) => {
+                let user = User { name, is_root: session.uid == 0 };
+                session.user = Some(user.clone());
+                session.parked.take().map(|request| Heard::Request(user, request))
+            }
+            Name::Missing(why) => {
+                self.reply(id, &Reply::Refused(why));
+                None
             }
         }
     }
@@ -132,6 +199,7 @@ impl Sessions {
     pub fn reply(&mut self, id: SessionId, reply: &Reply) {
         let Some(session) = self.all.get_mut(&id) else { return };
         session.is_busy = false;
+        session.parked = None;
         if tasuki_control::write(reply, &mut session.out).is_err() {
             session.is_closing = true;
         }
@@ -211,11 +279,15 @@ impl Session {
     }
 }
 
-/// The user with a number on this host. Jobs need a name, which stands for the same user on all hosts.
-fn account(uid: u32) -> Result<User, String> {
-    match Account::from_uid(Uid::from_raw(uid)) {
-        Ok(Some(account)) => Ok(User { name: account.name, is_root: uid == 0 }),
-        Ok(None) => Err(format!("user {uid} has no name on this host, and jobs need one: useradd")),
-        Err(errno) => Err(format!("user {uid} cannot be looked up: {}", errno.desc())),
+/// Why a user gets no further connection, of which there are so many, `own` of them the user's; `None`: the
+/// user gets one.
+fn crowded(uid: u32, own: usize, all: usize) -> Option<String> {
+    let most = if uid == 0 { ALL_MAX } else { ALL_MAX - ROOT_MAX };
+    match own {
+        own if own >= OF_USER_MAX => Some(format!("has {own} connections, as many as a user may have,")),
+        _ if all >= most => {
+            Some(format!("gets no connection, since there are {all}, as many as there may be,"))
+        }
+        _ => None,
     }
 }

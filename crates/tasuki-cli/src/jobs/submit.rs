@@ -104,6 +104,8 @@ fn attend<T>(
         ask_for_tags(&mut work);
     }
     let printer = Printer::new(label, work.mpi.as_deref());
+    // Before there is a job that would end if this failed.
+    let follower = connect()?;
     let job = submitted(&mut client, work, terms)?;
     let _lasting = begun(job)?;
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
@@ -117,7 +119,7 @@ fn attend<T>(
         }
     });
     thread::spawn(move || cancel(signals, job));
-    follow(connect()?, job, printer)
+    follow(follower, job, printer)
 }
 
 /// Ends the job when a signal comes, and this process when another one does.

@@ -73,6 +73,45 @@ fn a_job_whose_shepherd_stands_still_can_be_cancelled() {
     cluster.until(&next, "done");
 }
 
+/// Becomes a user by number, without asking for any name, and runs a command.
+const BECOME: &str = "import os, sys
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+os.execv(sys.argv[1], sys.argv[1:])";
+
+#[test]
+fn a_database_of_users_that_does_not_answer_ends_no_job() {
+    if skip_without_root("a_database_of_users_that_does_not_answer_ends_no_job") {
+        return;
+    }
+    let cluster = Cluster::up("jobs-names", 2);
+    let (job, mark) = cluster.script(2, "exec sleep 1000");
+    eventually("both ranks", || processes(&mark).len() == 2);
+    // To read the names is to wait for them.
+    let silence =
+        "cp /etc/passwd /run/known && mkfifo -m 644 /run/names && mount --bind /run/names /etc/passwd";
+    cluster.lab.sh("n2", silence);
+    let ask = ["timeout", "100", "python3", "-ISc", BECOME, tasuki_lab_program(), "jobs"];
+    let begun = std::time::Instant::now();
+    let asked = cluster.lab.exec("n2", &ask).output().expect("runs");
+    let said = text(&asked);
+    assert!(said.contains("user 65534 cannot be looked up") && said.contains("longer than 10 s"), "{said}");
+    // A host that says nothing for ten seconds would be lost, with its jobs.
+    std::thread::sleep(std::time::Duration::from_secs(15).saturating_sub(begun.elapsed()));
+    assert_eq!(cluster.job(&job)["state"], "running");
+    ok(&mut cluster.command("hosts", &[]));
+    // Root is known without asking.
+    ok(&mut cluster.lab.exec("n2", &[tasuki_lab_program(), "cancel", &job]));
+    cluster.until(&job, "cancelled");
+    // The names come.
+    cluster.lab.sh("n2", "cat /run/known > /run/names; umount /etc/passwd");
+    eventually("an answer", || {
+        let asked = cluster.as_user("nobody", "n2", &["jobs"]).output().expect("runs");
+        asked.status.success()
+    });
+}
+
 #[test]
 fn the_queue_goes_on_where_it_was() {
     if skip_without_root("the_queue_goes_on_where_it_was") {

@@ -23,6 +23,9 @@ impl Daemon {
 
     pub(super) fn handle_time(&mut self) {
         let now = Instant::now();
+        for (session, heard) in self.sessions.named(now) {
+            self.heard(session, heard);
+        }
         self.worker.handle_time(now);
         self.hub(|hub| hub.handle_time(now));
         self.uplink(|uplink, out| uplink.handle_time(now, out));

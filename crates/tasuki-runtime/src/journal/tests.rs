@@ -53,6 +53,7 @@ fn what_a_user_wants_of_the_queue_is_kept() {
         array: Some(Array { first: 0, last: 9, step: 2, limit: Some(4) }),
         sharing: Sharing { share: true, urgent: false, memory: Some(1 << 31) },
         notify: Some("mailto:anna@example.org".into()),
+        checkpoint: Some(600),
     };
     view.task = Some(Task { array: 5, index: 6 });
     view.held = 17;
