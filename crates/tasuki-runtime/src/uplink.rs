@@ -1,13 +1,16 @@
 //! The connection of a daemon to the one that keeps the queue: made again whenever it is lost.
 
+mod addresses;
+
 use crate::{
     Bundle, RuntimeError, keys,
     wire::{SILENCE, Unsent, Why, Wire},
 };
+use addresses::{Address, Addresses};
 use rustls::{ClientConfig, ClientConnection, pki_types::ServerName};
 use socket2::{Domain, Socket, Type};
 use std::{
-    net::{SocketAddr, ToSocketAddrs},
+    net::SocketAddr,
     os::fd::{AsFd, BorrowedFd},
     sync::Arc,
     time::{Duration, Instant},
@@ -24,6 +27,8 @@ const CONNECT: Duration = Duration::from_secs(3);
 enum State {
     /// There is no connection; the next attempt is at this time.
     Apart(Instant),
+    /// It is being found out where to connect to, since this time.
+    Looking(Instant),
     /// One is being made, since this time.
     Connecting(Socket, Instant),
     /// There is one, over which nothing but first words has gone.
@@ -36,7 +41,9 @@ enum State {
 pub(crate) struct Uplink {
     head: String,
     address: String,
-    port: u16,
+    addresses: Addresses,
+    /// The last one to which a connection was to be made.
+    trying: Option<SocketAddr>,
     config: Arc<ClientConfig>,
     server: ServerName<'static>,
     own: Hello,
@@ -62,7 +69,8 @@ impl Uplink {
         Ok(Self {
             head: head.name.clone(),
             address: head.address.clone(),
-            port: bundle.port,
+            addresses: Addresses::of(&head.address, bundle.port),
+            trying: None,
             config: keys::client(bundle)?,
             server: keys::server_name(head)?,
             own,
@@ -82,7 +90,7 @@ impl Uplink {
     /// The socket, with whether it is to be watched for words and for room.
     pub fn socket(&self) -> Option<(BorrowedFd<'_>, bool, bool)> {
         match &self.state {
-            State::Apart(_) => None,
+            State::Apart(_) | State::Looking(_) => None,
             State::Connecting(socket, _) => Some((socket.as_fd(), false, true)),
             State::Greeting(wire) | State::Joined(wire) => Some((wire.as_fd(), true, wire.wants_room())),
         }
@@ -114,9 +122,18 @@ impl Uplink {
     /// Tries to connect, if it is time; finds a silent end.
     pub fn handle_time(&mut self, now: Instant, out: &mut Vec<Change>) {
         match &mut self.state {
-            State::Apart(next) if now >= *next => self.connect(now),
+            State::Apart(next) if now >= *next => {
+                self.addresses.ask();
+                self.state = State::Looking(now);
+                self.look(now, now, out);
+            }
+            State::Looking(since) => {
+                let since = *since;
+                self.look(now, since, out);
+            }
             State::Connecting(_, since) if now.duration_since(*since) > CONNECT => {
-                self.part(now, PAUSE, format!("{} does not answer", self.address), out);
+                let why = format!("{} does not answer", self.words());
+                self.part(now, PAUSE, why, out);
             }
             State::Greeting(wire) | State::Joined(wire) if wire.is_silent(now) => {
                 let heard = wire.heard();
@@ -134,24 +151,38 @@ impl Uplink {
     fn is_still_silent(&self, now: Instant, heard: Instant) -> bool {
         match &self.state {
             State::Greeting(wire) | State::Joined(wire) => wire.is_still_silent(now, heard),
-            State::Apart(_) | State::Connecting(..) => false,
+            State::Apart(_) | State::Looking(_) | State::Connecting(..) => false,
         }
     }
 
-    fn connect(&mut self, now: Instant) {
-        match begin(&self.address, self.port) {
-            Ok(socket) => self.state = State::Connecting(socket, now),
-            Err(error) => {
-                self.why = format!("{}: {error}", self.address);
-                self.state = State::Apart(now + PAUSE);
+    /// Connects, if it is known where to. That was asked at a time `since`.
+    fn look(&mut self, now: Instant, since: Instant, out: &mut Vec<Change>) {
+        let begun = match self.addresses.next(now.duration_since(since) < CONNECT) {
+            Address::Asked => return,
+            Address::Missing(why) => Err(why),
+            Address::Known(address) => {
+                self.trying = Some(address);
+                begin(address).map_err(|error| error.to_string())
             }
+        };
+        match begun {
+            Ok(socket) => self.state = State::Connecting(socket, now),
+            Err(why) => self.part(now, PAUSE, format!("{}: {why}", self.words()), out),
         }
+    }
+
+    /// The host that keeps the queue, by the name that it has in the cluster, and the address that was tried.
+    fn words(&self) -> String {
+        let tried = self.trying.map(|address| address.ip().to_string()).filter(|ip| *ip != self.address);
+        tried.map_or_else(|| self.address.clone(), |ip| format!("{} ({ip})", self.address))
     }
 
     fn part(&mut self, now: Instant, pause: Duration, why: Why, out: &mut Vec<Change>) {
         self.why = why;
-        if matches!(std::mem::replace(&mut self.state, State::Apart(now + pause)), State::Joined(_)) {
-            out.push(Change::Lost);
+        match std::mem::replace(&mut self.state, State::Apart(now + pause)) {
+            State::Joined(_) => out.push(Change::Lost),
+            // The host may have another address, at which it answers.
+            _ => self.trying.take().into_iter().for_each(|address| self.addresses.failed(address)),
         }
     }
 
@@ -165,7 +196,7 @@ impl Uplink {
             };
             match wire {
                 Ok(wire) => self.state = State::Greeting(wire),
-                Err(why) => return self.part(now, PAUSE, format!("{}: {why}", self.address), out),
+                Err(why) => return self.part(now, PAUSE, format!("{}: {why}", self.words()), out),
             }
         }
         match self.advance(out) {
@@ -206,6 +237,8 @@ impl Uplink {
                 return Ok(None);
             };
             self.state = State::Joined(wire);
+            self.addresses.succeeded();
+            self.trying = None;
             out.push(Change::Joined);
         }
         let State::Joined(wire) = &mut self.state else { return Ok(None) };
@@ -218,10 +251,7 @@ impl Uplink {
 }
 
 /// Begins to connect to the daemon at an address, without waiting.
-fn begin(address: &str, port: u16) -> std::io::Result<Socket> {
-    let mut addresses = (address, port).to_socket_addrs()?;
-    let none = || std::io::Error::other("the name has no address");
-    let address: SocketAddr = addresses.next().ok_or_else(none)?;
+fn begin(address: SocketAddr) -> std::io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     socket.set_nonblocking(true)?;
     match socket.connect(&address.into()) {
