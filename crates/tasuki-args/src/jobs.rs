@@ -91,14 +91,12 @@ are cut to the length that they had then, and its output goes on from there. Ret
 `tasuki attach` shows its output."
 )]
 pub struct RestartArgs {
-    /// The job's number
-    pub job: JobName,
+    /// Which jobs.
+    #[command(flatten)]
+    pub jobs: ChangeArgs,
     /// Another checkpoint than the last one, by its number: the one before is kept too
     #[arg(long, value_name = "NUMBER")]
     pub epoch: Option<u64>,
-    /// The job of this lab; none: of this host's cluster, or of the only lab that is up
-    #[arg(long)]
-    pub lab: Option<String>,
 }
 
 /// Options of `tasuki hosts`.

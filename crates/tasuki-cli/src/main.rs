@@ -40,7 +40,7 @@ mod watch;
 
 use nix::sys::signal::{SigHandler, Signal, signal};
 use std::process::ExitCode;
-use tasuki_args::{Command, InternalCommand, Tasuki};
+use tasuki_args::{Command, InternalCommand, RestartArgs, Tasuki};
 use tasuki_control::Request;
 use tasuki_terminal::Failure;
 
@@ -88,7 +88,9 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Hold(arguments) => jobs::change(&arguments, |job| Request::Hold { job }),
         Command::Resume(arguments) => jobs::change(&arguments, |job| Request::Resume { job }),
         Command::Checkpoint(arguments) => jobs::change(&arguments, |job| Request::Checkpoint { job }),
-        Command::Restart(arguments) => jobs::restart(&arguments),
+        Command::Restart(RestartArgs { jobs, epoch }) => {
+            jobs::change(&jobs, |job| Request::Restart { job, epoch })
+        }
         Command::Hosts(arguments) => jobs::hosts(&arguments),
         Command::Daemon(arguments) => daemon::run(&arguments),
         Command::Env(arguments) => run::env(&arguments),

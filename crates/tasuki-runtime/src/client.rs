@@ -125,19 +125,22 @@ mod tests {
     use std::thread;
 
     /// A command, and what its daemon has said before it went away.
-    fn turned_away(words: &[Reply]) -> Result<Client, RuntimeError> {
+    fn turned_away(words: &[Reply]) -> Client {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let mut bytes = Hello::of("1").to_bytes();
         words.iter().for_each(|reply| tasuki_control::write(reply, &mut bytes).unwrap());
         theirs.write_all(&bytes).unwrap();
         drop(theirs);
-        Client::greet(ours, &Hello::of("1"))
+        match Client::greet(ours, &Hello::of("1")) {
+            Ok(client) => client,
+            Err(error) => panic!("a daemon of this version: {error}"),
+        }
     }
 
     #[test]
     fn a_command_that_is_turned_away_hears_why() {
         let why = "anna has 128 connections";
-        let mut client = turned_away(&[Reply::Refused(why.into())]).ok().expect("a daemon of this version");
+        let mut client = turned_away(&[Reply::Refused(why.into())]);
         for _ in 0..2 {
             let request = Request::Jobs { history: false, from: 0 };
             match client.ask(&request) {
@@ -151,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_daemon_that_ends_without_a_word_is_missed() {
-        let mut client = turned_away(&[]).ok().expect("a daemon of this version");
+        let mut client = turned_away(&[]);
         assert!(matches!(client.ask(&Request::Hosts), Err(RuntimeError::Ended)));
         let (ours, theirs) = UnixStream::pair().unwrap();
         drop(theirs);

@@ -13,7 +13,7 @@ pub use submit::{omp, run, submit};
 use lab::in_lab;
 use printer::Printer;
 use std::process::ExitCode;
-use tasuki_args::{AttachArgs, ChangeArgs, HostsListArgs, JobName, JobsArgs, RestartArgs};
+use tasuki_args::{AttachArgs, ChangeArgs, HostsListArgs, JobName, JobsArgs};
 use tasuki_control::{JobId, Reply, Request, Task};
 use tasuki_runtime::{Client, RuntimeError};
 use tasuki_terminal::Failure;
@@ -44,7 +44,10 @@ pub fn jobs(arguments: &JobsArgs) -> Result<ExitCode, Failure> {
         return Ok(code);
     }
     if let Some(slice) = arguments.slice {
-        return done(&mut connect()?, &Request::Slice { ns: slice.as_nanos() as u64 });
+        return match connect()?.ask(&Request::Slice { ns: slice.as_nanos() as u64 })? {
+            Reply::Done => Ok(ExitCode::SUCCESS),
+            other => Err(odd(&other)),
+        };
     }
     let (jobs, untold) = connect()?.jobs(arguments.history)?;
     match (jobs.is_empty(), arguments.history) {
@@ -83,23 +86,6 @@ pub fn attach(arguments: &AttachArgs) -> Result<ExitCode, Failure> {
     };
     let mpi = view.and_then(|view| view.mpi);
     follow::follow(client, job, Printer::new(arguments.label, mpi.as_deref()))
-}
-
-/// Has a job go on from a checkpoint.
-pub fn restart(arguments: &RestartArgs) -> Result<ExitCode, Failure> {
-    if let Some(code) = in_lab(arguments.lab.as_deref(), &[])? {
-        return Ok(code);
-    }
-    let mut client = connect()?;
-    let job = number(&mut client, arguments.job)?;
-    done(&mut client, &Request::Restart { job, epoch: arguments.epoch })
-}
-
-fn done(client: &mut Client, request: &Request) -> Result<ExitCode, Failure> {
-    match client.ask(request)? {
-        Reply::Done => Ok(ExitCode::SUCCESS),
-        other => Err(odd(&other)),
-    }
 }
 
 /// Asks the same for several jobs. All are tried; the failures are told together.
