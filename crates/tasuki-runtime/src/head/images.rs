@@ -55,7 +55,10 @@ impl Head {
 
     /// Saves jobs whose users want that again and again.
     pub(super) fn save_due(&mut self) {
-        for job in self.queue.due_for_save(self.times.now()) {
+        let mut due = self.queue.due_for_save(self.times.now());
+        // One that takes longer than from one time to the next is not begun twice.
+        due.retain(|job| !self.rounds.0.contains_key(job));
+        for job in due {
             if let Some(Reply::Refused(why)) = self.checkpoint(job, None) {
                 self.queue.unsaved(job, &why);
             }
