@@ -7,7 +7,7 @@ use crate::{
     queue::Queue,
     schedule,
 };
-use tasuki_control::{Bytes, Checkpoint, Epoch, JobId, Kind, Order, Start, State, User, Work};
+use tasuki_control::{Bytes, Epoch, JobId, Kind, Order, Start, State, User, Work};
 
 /// The variable that has the transport of ranks use no TCP connections, which CRIU saves only while the
 /// network is locked on all hosts.
@@ -19,154 +19,140 @@ pub(crate) fn prepare(work: &mut Work) {
     work.env.push((Bytes::from(FRAMING.0.as_bytes()), Bytes::from(FRAMING.1.as_bytes())));
 }
 
-impl Queue {
-    /// The hosts whose processes make a checkpoint of a job now, and its number.
-    ///
-    /// # Errors
-    /// Why it cannot be taken.
-    pub fn begin_save(
-        &mut self,
-        now: u64,
-        job: JobId,
-        user: Option<&User>,
-    ) -> Result<(Epoch, Vec<HostIndex>), Refusal> {
-        user.map_or(Ok(()), |user| self.permit(user, job))?;
-        let day = self.day(now);
-        let entry = self.jobs.get(&job).ok_or(Refusal::NoJob(job))?;
-        if entry.view.state.is_over() {
-            return Err(Refusal::Over { job, state: entry.view.state });
-        }
-        if entry.ending {
-            return Err(Refusal::Ending(job));
-        }
-        if let Some(why) = self.hindrance_of_image(entry) {
-            return Err(Refusal::Image(format!("job {} cannot be saved now: {why}", entry.view.label())));
-        }
-        let last = entry.view.checkpoint.map_or(0, |last| last.epoch);
-        let epoch = day.max(last + 1).max(entry.tried_epoch + 1);
-        let Some(entry) = self.jobs.get_mut(&job) else { return Err(Refusal::NoJob(job)) };
-        (entry.saved_at, entry.tried_epoch) = (Some(now), epoch);
-        Ok((epoch, entry.hosts.clone()))
+/// The hosts whose processes make a checkpoint of a job now, and its number.
+///
+/// # Errors
+/// Why it cannot be taken.
+pub(crate) fn begin_save(
+    queue: &mut Queue,
+    now: u64,
+    job: JobId,
+    user: Option<&User>,
+) -> Result<(Epoch, Vec<HostIndex>), Refusal> {
+    user.map_or(Ok(()), |user| queue.permit(user, job))?;
+    let day = queue.day(now);
+    let entry = queue.jobs.get(&job).ok_or(Refusal::NoJob(job))?;
+    if entry.view.state.is_over() {
+        return Err(Refusal::Over { job, state: entry.view.state });
     }
+    if entry.ending {
+        return Err(Refusal::Ending(job));
+    }
+    if let Some(why) = hindrance(queue, entry) {
+        return Err(Refusal::Image(format!("job {} cannot be saved now: {why}", entry.view.label())));
+    }
+    let last = entry.view.checkpoint.map_or(0, |last| last.epoch);
+    let epoch = day.max(last + 1).max(entry.tried_epoch + 1);
+    let Some(entry) = queue.jobs.get_mut(&job) else { return Err(Refusal::NoJob(job)) };
+    (entry.saved_at, entry.tried_epoch) = (Some(now), epoch);
+    Ok((epoch, entry.hosts.clone()))
+}
 
-    /// Why a job that is not over cannot be saved now.
-    fn hindrance_of_image(&self, entry: &Entry) -> Option<String> {
-        let away = entry.hosts.iter().map(|host| &self.hosts[*host]).find(|host| !host.is_up());
-        let gone = entry.hosts.iter().find(|host| !entry.left.contains(host));
-        match entry.work.as_ref().map(|work| work.kind) {
-            _ if !entry.has_begun() => Some("it has not begun".into()),
-            Some(Kind::OpenMpi { .. }) => {
-                Some("that is not supported for Open MPI's launcher yet; MPICH and Intel MPI can be".into())
-            }
-            _ if entry.view.state != State::Running => {
-                Some("it is held; `tasuki resume` lets it go on".into())
-            }
-            _ if class(entry.sharing()) == Class::Shares => Some("it takes turns with other jobs".into()),
-            _ if entry.frozen.is_some() => Some("it stands still for an urgent job".into()),
-            _ if let Some(host) = away => Some(format!("the tasukid of {} is away", host.name)),
-            _ if let Some(host) = gone => {
-                Some(format!("its ranks on {} have ended already", self.hosts[*host].name))
-            }
-            _ => None,
+/// Why a job that is not over cannot be saved now.
+fn hindrance(queue: &Queue, entry: &Entry) -> Option<String> {
+    let away = entry.hosts.iter().map(|host| &queue.hosts[*host]).find(|host| !host.is_up());
+    let gone = entry.hosts.iter().find(|host| !entry.left.contains(host));
+    match entry.work.as_ref().map(|work| work.kind) {
+        _ if !entry.has_begun() => Some("it has not begun".into()),
+        Some(Kind::OpenMpi { .. }) => {
+            Some("that is not supported for Open MPI's launcher yet; MPICH and Intel MPI can be".into())
+        }
+        _ if entry.view.state != State::Running => Some("it is held; `tasuki resume` lets it go on".into()),
+        _ if class(entry.sharing()) == Class::Shares => Some("it takes turns with other jobs".into()),
+        _ if entry.frozen.is_some() => Some("it stands still for an urgent job".into()),
+        _ if let Some(host) = away => Some(format!("the tasukid of {} is away", host.name)),
+        _ if let Some(host) = gone => {
+            Some(format!("its ranks on {} have ended already", queue.hosts[*host].name))
+        }
+        _ => None,
+    }
+}
+
+/// Jobs whose users want a checkpoint now.
+pub(crate) fn due_for_save(queue: &Queue, now: u64) -> Vec<JobId> {
+    let is_due = |entry: &&Entry| {
+        let last = entry.saved_at.or(entry.begun);
+        let next = last.zip(entry.view.terms.checkpoint).map(|(last, every)| last.saturating_add(every));
+        let may = entry.is_resident() && !entry.ending && hindrance(queue, entry).is_none();
+        may && next.is_some_and(|next| next <= now)
+    };
+    queue.jobs.values().filter(is_due).map(|entry| entry.view.id).collect()
+}
+
+/// A job that is over goes on as it was written down with a checkpoint. What its hosts are to restore is
+/// returned; they are to be told after the job was written down.
+///
+/// # Errors
+/// If its user may not, it is not over, or its hosts are not there or taken.
+pub(crate) fn revive(
+    queue: &mut Queue,
+    now: u64,
+    user: &User,
+    saved: Saved,
+    epoch: Epoch,
+) -> Result<Start, Refusal> {
+    let Saved { mut view, work } = saved;
+    let job = view.id;
+    queue.permit(user, job)?;
+    let refuse = |why: String| Err(Refusal::Image(format!("job {job} cannot be restarted now: {why}")));
+    let Some(old) = queue.jobs.get(&job) else { return Err(Refusal::NoJob(job)) };
+    if !old.view.state.is_over() {
+        return refuse(format!("it is {}", old.view.state.name()));
+    }
+    let Some(mut work) = work else { return refuse("what it runs was not saved".into()) };
+    work.attended = false;
+    let Some(hosts) = queue.hosts_by_name(&view) else {
+        return refuse("a host on which it ran is not in the cluster any more".into());
+    };
+    if let Some(why) = no_room(queue, &view, &hosts, work.ranks) {
+        return refuse(why);
+    }
+    let day = queue.day(now);
+    // The time between the checkpoint and now does not count for the job's limit.
+    view.held += day.saturating_sub(epoch);
+    view.checkpoint = old.view.checkpoint;
+    view.state = State::Running;
+    (view.ended, view.exit, view.reason, view.ending, view.notice) = (None, None, None, None, None);
+    let (user, parts) = (view.user.clone(), view.parts.clone());
+    let begun = view.begun.map(|begun| now.saturating_sub(day.saturating_sub(begun)));
+    let mut entry = Entry::of(view, Some(work.clone()), None);
+    entry.left = hosts.iter().copied().collect();
+    (entry.hosts, entry.begun, entry.saved_at) = (hosts, begun, Some(now));
+    entry.tried_epoch = day;
+    queue.jobs.insert(job, entry);
+    queue.actions.push_back(Action::Save(job));
+    schedule::advance(queue, now);
+    Ok(Start { job, user, work, parts })
+}
+
+/// Why the hosts on which a job ran do not take it again.
+fn no_room(queue: &Queue, view: &tasuki_control::JobView, hosts: &[HostIndex], ranks: u32) -> Option<String> {
+    let room = Floor::now(&queue.hosts, &queue.jobs).room(view.terms.sharing, ranks, ranks);
+    for (host, part) in hosts.iter().zip(&view.parts) {
+        let name = &queue.hosts[*host].name;
+        if !queue.hosts[*host].takes_jobs() {
+            return Some(format!("{name} does not take jobs; `tasuki hosts` says why"));
+        }
+        let wanted = (part.ranks.len() as u32).min(queue.hosts[*host].slots());
+        if room.free[*host] < wanted {
+            return Some(format!("{name} has {} free slots of {wanted} that it needs", room.free[*host]));
         }
     }
+    None
+}
 
-    /// Jobs whose users want a checkpoint now.
-    pub fn due_for_save(&self, now: u64) -> Vec<JobId> {
-        let is_due = |entry: &&Entry| {
-            let last = entry.saved_at.or(entry.begun);
-            let next = last.zip(entry.view.terms.checkpoint).map(|(last, every)| last.saturating_add(every));
-            let may = entry.is_resident() && !entry.ending && self.hindrance_of_image(entry).is_none();
-            may && next.is_some_and(|next| next <= now)
-        };
-        self.jobs.values().filter(is_due).map(|entry| entry.view.id).collect()
-    }
-
-    /// A checkpoint of a job was taken.
-    pub fn saved_as(&mut self, job: JobId, checkpoint: Checkpoint) {
-        if let Some(entry) = self.jobs.get_mut(&job) {
-            (entry.view.checkpoint, entry.view.unsaved) = (Some(checkpoint), None);
-            self.actions.push_back(Action::Save(job));
-        }
-    }
-
-    /// A checkpoint of a job could not be taken.
-    pub fn unsaved(&mut self, job: JobId, why: &str) {
-        if let Some(entry) = self.jobs.get_mut(&job) {
-            entry.view.unsaved = Some(why.into());
-            self.actions.push_back(Action::Save(job));
-        }
-    }
-
-    /// A job that is over goes on as it was written down with a checkpoint. What its hosts are to restore is
-    /// returned; they are to be told after the job was written down.
-    ///
-    /// # Errors
-    /// If its user may not, it is not over, or its hosts are not there or taken.
-    pub fn revive(&mut self, now: u64, user: &User, saved: Saved, epoch: Epoch) -> Result<Start, Refusal> {
-        let Saved { mut view, work } = saved;
-        let job = view.id;
-        self.permit(user, job)?;
-        let refuse = |why: String| Err(Refusal::Image(format!("job {job} cannot be restarted now: {why}")));
-        let Some(old) = self.jobs.get(&job) else { return Err(Refusal::NoJob(job)) };
-        if !old.view.state.is_over() {
-            return refuse(format!("it is {}", old.view.state.name()));
-        }
-        let Some(mut work) = work else { return refuse("what it runs was not saved".into()) };
-        work.attended = false;
-        let Some(hosts) = self.hosts_by_name(&view) else {
-            return refuse("a host on which it ran is not in the cluster any more".into());
-        };
-        if let Some(why) = self.no_room(&view, &hosts, work.ranks) {
-            return refuse(why);
-        }
-        let day = self.day(now);
-        // The time between the checkpoint and now does not count for the job's limit.
-        view.held += day.saturating_sub(epoch);
-        view.checkpoint = old.view.checkpoint;
-        view.state = State::Running;
-        (view.ended, view.exit, view.reason, view.ending, view.notice) = (None, None, None, None, None);
-        let (user, parts) = (view.user.clone(), view.parts.clone());
-        let begun = view.begun.map(|begun| now.saturating_sub(day.saturating_sub(begun)));
-        let mut entry = Entry::of(view, Some(work.clone()), None);
-        entry.left = hosts.iter().copied().collect();
-        (entry.hosts, entry.begun, entry.saved_at) = (hosts, begun, Some(now));
-        entry.tried_epoch = day;
-        self.jobs.insert(job, entry);
-        self.actions.push_back(Action::Save(job));
-        schedule::advance(self, now);
-        Ok(Start { job, user, work, parts })
-    }
-
-    /// Why the hosts on which a job ran do not take it again.
-    fn no_room(&self, view: &tasuki_control::JobView, hosts: &[HostIndex], ranks: u32) -> Option<String> {
-        let room = Floor::now(&self.hosts, &self.jobs).room(view.terms.sharing, ranks, ranks);
-        for (host, part) in hosts.iter().zip(&view.parts) {
-            let name = &self.hosts[*host].name;
-            if !self.hosts[*host].takes_jobs() {
-                return Some(format!("{name} does not take jobs; `tasuki hosts` says why"));
-            }
-            let wanted = (part.ranks.len() as u32).min(self.hosts[*host].slots());
-            if room.free[*host] < wanted {
-                return Some(format!("{name} has {} free slots of {wanted} that it needs", room.free[*host]));
-            }
-        }
-        None
-    }
-
-    /// The processes of a job go on on a host, after they stood still for a checkpoint. What the host was told
-    /// of the job meanwhile is told again.
-    pub fn job_back(&mut self, host: HostIndex, job: JobId) {
-        let Some(entry) = self.jobs.get(&job).filter(|entry| entry.left.contains(&host)) else {
-            // It was given up meanwhile.
-            let orders = [Order::End { job }, Order::Forget { job }];
-            return self.actions.extend(orders.map(|order| Action::Tell(host, order)));
-        };
-        let order = match (entry.ending, entry.view.state) {
-            (true, _) => Order::End { job },
-            (false, State::Held) => Order::Freeze { job },
-            (false, _) => Order::Thaw { job },
-        };
-        self.actions.push_back(Action::Tell(host, order));
-    }
+/// The processes of a job go on on a host, after they stood still for a checkpoint. What the host was told
+/// of the job meanwhile is told again.
+pub(crate) fn job_back(queue: &mut Queue, host: HostIndex, job: JobId) {
+    let Some(entry) = queue.jobs.get(&job).filter(|entry| entry.left.contains(&host)) else {
+        // It was given up meanwhile.
+        let orders = [Order::End { job }, Order::Forget { job }];
+        return queue.actions.extend(orders.map(|order| Action::Tell(host, order)));
+    };
+    let order = match (entry.ending, entry.view.state) {
+        (true, _) => Order::End { job },
+        (false, State::Held) => Order::Freeze { job },
+        (false, _) => Order::Thaw { job },
+    };
+    queue.actions.push_back(Action::Tell(host, order));
 }

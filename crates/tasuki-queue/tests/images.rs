@@ -18,7 +18,7 @@ fn taken(epoch: u64) -> Checkpoint {
 fn keep(queue: &mut Queue, job: u64, epoch: u64) -> Saved {
     let (view, work) = queue.saved(job).unwrap();
     let saved = Saved { view: view.clone(), work: work.cloned() };
-    queue.saved_as(job, taken(epoch));
+    queue.saved_as(job, Ok(taken(epoch)));
     saved
 }
 
@@ -60,10 +60,10 @@ fn a_job_is_due_again_so_long_after_it_was_saved_and_numbers_grow() {
     let (first, _) = queue.begin_save(160, job, None).unwrap();
     assert_eq!((first, queue.due_for_save(219)), (160, vec![]));
     // One that failed is tried again as late, and with another number, also within one second.
-    queue.unsaved(job, "n1: the disk is full");
+    queue.saved_as(job, Err("n1: the disk is full".into()));
     assert_eq!(queue.view(job).unwrap().unsaved.as_deref(), Some("n1: the disk is full"));
     assert_eq!(queue.begin_save(160, job, None).unwrap().0, 161);
-    queue.saved_as(job, taken(161));
+    queue.saved_as(job, Ok(taken(161)));
     assert_eq!(queue.view(job).unwrap().unsaved, None);
     assert_eq!(queue.begin_save(10, job, None).unwrap().0, 162, "also if somebody has set the clock back");
 }

@@ -60,7 +60,7 @@ impl Head {
         due.retain(|job| !self.rounds.0.contains_key(job));
         for job in due {
             if let Some(Reply::Refused(why)) = self.checkpoint(job, None) {
-                self.queue.unsaved(job, &why);
+                self.queue.saved_as(job, Err(why));
             }
         }
     }
@@ -194,11 +194,11 @@ impl Head {
         self.tell_image(&round.hosts, |_| ImageOrder::Settle { job, epoch, keep });
         match kept {
             Ok(checkpoint) => {
-                self.queue.saved_as(job, checkpoint);
+                self.queue.saved_as(job, Ok(checkpoint));
                 Reply::Saved(checkpoint)
             }
             Err(why) => {
-                self.queue.unsaved(job, &why);
+                self.queue.saved_as(job, Err(why.clone()));
                 Reply::Refused(format!("job {job} was not saved, and goes on: {why}"))
             }
         }
