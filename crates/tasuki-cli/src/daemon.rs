@@ -2,8 +2,7 @@
 
 use std::{io::Read, path::PathBuf, process::ExitCode};
 use tasuki_apply::{RUNTIME_FOLDER, cluster_checksum, state_folder};
-use tasuki_args::DaemonArgs;
-use tasuki_args::VERSION;
+use tasuki_args::{DaemonArgs, VERSION};
 use tasuki_fleet::Fleet;
 use tasuki_host::daemon;
 use tasuki_process::{ignore_broken_pipes, raise_open_files};
@@ -33,8 +32,7 @@ pub fn run(arguments: &DaemonArgs) -> Result<ExitCode, Failure> {
     }
     // A command or a shepherd that is gone ends no daemon.
     ignore_broken_pipes()?;
-    // Each command, job and host takes some. With fewer it works as well.
-    let _ = raise_open_files();
+    let _ = raise_open_files(); // With fewer it works as well, for fewer commands.
     serve(&folder, VERSION, || match arguments.background {
         true => daemon::report_ready(),
         false => eprintln!("tasukid runs; Ctrl-C ends it, and jobs wait 10 minutes for the next one"),

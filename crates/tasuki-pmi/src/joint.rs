@@ -49,8 +49,8 @@ pub enum JoinError {
     },
     /// Too many different groups have met.
     #[error(
-        "its ranks have met in {limit} different groups across hosts, as many as a job may have: have them use \
-         a tag of a barrier again"
+        "its ranks have met in {limit} different groups across hosts, as many as a job may have: have them \
+         use a tag of a barrier again"
     )]
     Groups {
         /// Groups that there may be.

@@ -3,8 +3,8 @@
 //! [`Limited`] runs a command to its end, or ends it when its time is up, and keeps what it wrote as an
 //! [`Output`]. [`text_file`] makes standard input of a text. [`quote`] makes a word that a POSIX shell gives
 //! back unchanged. [`program_in`] finds a program. A [`ChildInput`] is written to without SIGPIPE, and
-//! [`ignore_broken_pipes`] lets a process go on whose reader has gone. [`raise_open_files`] lets it have as many
-//! files open as it may.
+//! [`ignore_broken_pipes`] lets a process go on whose reader has gone. [`raise_open_files`] lets it have as
+//! many files open as it may.
 
 mod files;
 mod input;

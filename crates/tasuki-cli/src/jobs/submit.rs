@@ -98,14 +98,12 @@ fn attend<T>(
 ) -> Result<ExitCode, Failure> {
     // Signals are caught from before the start, so that none is lost.
     let signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    let mut client = connect()?;
+    let (mut client, follower) = (connect()?, connect()?); // Before there is a job to be lost.
     let mut work = work(&mut client, request)?;
     if label {
         ask_for_tags(&mut work);
     }
     let printer = Printer::new(label, work.mpi.as_deref());
-    // Before there is a job that would end if this failed.
-    let follower = connect()?;
     let job = submitted(&mut client, work, terms)?;
     let _lasting = begun(job)?;
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
