@@ -86,9 +86,9 @@ pub struct ChangeArgs {
 /// Options of `tasuki restart`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The job keeps its number, and runs on the hosts on which it was saved. Files that it had open \
-are cut to the length that they had then, and its output goes on from there. Returns when its processes go on; \
-`tasuki attach` shows its output."
+    after_help = "The job keeps its number, and runs on the hosts on which it was saved. Files that it had \
+open are cut to the length that they had then, and its output goes on from there. Returns when its processes \
+go on; `tasuki attach` shows its output."
 )]
 pub struct RestartArgs {
     /// Which jobs.

@@ -33,7 +33,7 @@ pub fn replace_file(path: &Path, content: &[u8], new: Option<u32>) -> io::Result
     }
     let path = target.unwrap_or_else(|_| path.to_path_buf());
     if old.is_some() {
-        // Who may not write a file does not get around that by another one in its place.
+        // A user who may not write a file does not get around that by another one in its place.
         OpenOptions::new().write(true).open(&path)?;
     }
     let temporary = temporary(&path);

@@ -9,6 +9,7 @@
 //!   [`Report`]s to the daemon that keeps the queue, and gets [`Order`]s from it.
 #![forbid(unsafe_code)]
 
+mod checkpoint;
 mod frame;
 mod hello;
 mod image;
@@ -20,9 +21,10 @@ mod request;
 mod sharing;
 mod terms;
 
+pub use checkpoint::{Checkpoint, Epoch};
 pub use frame::{FRAME_MAX, FrameError, Frames, write};
 pub use hello::{Hello, HelloError, PROTOCOL};
-pub use image::{Checkpoint, Epoch, ImageOrder, ImageReport};
+pub use image::{ImageOrder, ImageReport};
 pub use job::{
     Bytes, Ending, Exit, HostView, JobId, JobView, Kind, Limit, Part, Presence, Spread, State, Work,
 };

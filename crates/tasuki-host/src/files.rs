@@ -1,9 +1,10 @@
 //! Files and symbolic links, replaced whole and durably.
 
 use crate::{HostError, Value};
+use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
 use std::{
-    fs,
-    io::{self, ErrorKind},
+    fs::{self, OpenOptions},
+    io::{self, ErrorKind, Write},
     os::unix::fs::symlink,
     path::Path,
 };
@@ -77,10 +78,23 @@ fn make_folder_of(path: &Path) -> io::Result<()> {
 }
 
 /// Replaces a file as [`replace_file`] does, and makes its folder if need be. A new one gets the mode `new`.
+/// A file that is mounted at its place is overwritten.
 ///
 /// # Errors
 /// What the system says.
 pub fn replace(path: &Path, content: &[u8], new: u32) -> io::Result<()> {
     make_folder_of(path)?;
+    if is_mounted(path) {
+        let mut file = OpenOptions::new().write(true).truncate(true).open(path)?;
+        file.write_all(content)?;
+        return file.sync_all();
+    }
     replace_file(path, content, Some(new))
+}
+
+/// Whether a file is mounted at its place, as `/etc/hosts` of a container. Its folder may be another one's
+/// then, of the machine for instance, and other containers have theirs in it.
+fn is_mounted(path: &Path) -> bool {
+    let file = statx(CWD, path, AtFlags::empty(), StatxFlags::empty());
+    file.is_ok_and(|file| file.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }

@@ -2,10 +2,23 @@
 
 use crate::{Action, HostIndex, attendance::Attendance};
 use std::collections::BTreeSet;
-use tasuki_control::{Ending, JobView, Kind, Part, Sharing, State, Terms, User, Work};
+use tasuki_control::{Bytes, Ending, JobView, Kind, Part, Sharing, State, Terms, User, Work};
 
 /// Characters of a command that are shown and kept.
 const COMMAND_MAX: usize = 1000;
+
+/// Variables that have the transport of ranks use nothing that CRIU does not bring back: TCP connections,
+/// which it saves only while the network is locked on all hosts, and locks (fcntl(2)) of files that are mapped,
+/// by which ranks of a host know in shared memory that the others live.
+const FOR_CHECKPOINTS: [(&str, &str); 2] = [("TASUKI_FRAMING", "frames"), ("TASUKI_SHM", "0")];
+
+/// Prepares what is to be run for checkpoints.
+fn prepare(work: &mut Work) {
+    for (name, value) in FOR_CHECKPOINTS.map(|(name, value)| (name.as_bytes(), value.as_bytes())) {
+        work.env.retain(|(known, _)| known != name);
+        work.env.push((Bytes::from(name), Bytes::from(value)));
+    }
+}
 
 /// A job in the queue.
 #[derive(Clone, Debug)]
@@ -47,10 +60,13 @@ impl Entry {
         id: u64,
         now: u64,
         user: &User,
-        work: Work,
+        mut work: Work,
         terms: Terms,
         attended: Option<Attendance>,
     ) -> Self {
+        if terms.checkpoint.is_some() {
+            prepare(&mut work);
+        }
         let view = JobView {
             id,
             state: State::Waiting,

@@ -7,23 +7,13 @@ use crate::{
     queue::Queue,
     schedule,
 };
-use tasuki_control::{Bytes, Epoch, JobId, Kind, Order, Start, State, User, Work};
-
-/// The variable that has the transport of ranks use no TCP connections, which CRIU saves only while the
-/// network is locked on all hosts.
-const FRAMING: (&str, &str) = ("TASUKI_FRAMING", "frames");
-
-/// Prepares what is to be run for checkpoints.
-pub(crate) fn prepare(work: &mut Work) {
-    work.env.retain(|(name, _)| name != FRAMING.0.as_bytes());
-    work.env.push((Bytes::from(FRAMING.0.as_bytes()), Bytes::from(FRAMING.1.as_bytes())));
-}
+use tasuki_control::{Epoch, JobId, Kind, Order, Start, State, User};
 
 /// The hosts whose processes make a checkpoint of a job now, and its number.
 ///
 /// # Errors
 /// Why it cannot be taken.
-pub(crate) fn begin_save(
+pub fn begin_save(
     queue: &mut Queue,
     now: u64,
     job: JobId,
@@ -53,6 +43,9 @@ fn hindrance(queue: &Queue, entry: &Entry) -> Option<String> {
     let away = entry.hosts.iter().map(|host| &queue.hosts[*host]).find(|host| !host.is_up());
     let gone = entry.hosts.iter().find(|host| !entry.left.contains(host));
     match entry.work.as_ref().map(|work| work.kind) {
+        _ if entry.view.terms.checkpoint.is_none() => {
+            Some("it was submitted without --checkpoint, so its ranks were not prepared for that".into())
+        }
         _ if !entry.has_begun() => Some("it has not begun".into()),
         Some(Kind::OpenMpi { .. }) => {
             Some("that is not supported for Open MPI's launcher yet; MPICH and Intel MPI can be".into())
@@ -69,7 +62,7 @@ fn hindrance(queue: &Queue, entry: &Entry) -> Option<String> {
 }
 
 /// Jobs whose users want a checkpoint now.
-pub(crate) fn due_for_save(queue: &Queue, now: u64) -> Vec<JobId> {
+pub fn due_for_save(queue: &Queue, now: u64) -> Vec<JobId> {
     let is_due = |entry: &&Entry| {
         let last = entry.saved_at.or(entry.begun);
         let next = last.zip(entry.view.terms.checkpoint).map(|(last, every)| last.saturating_add(every));
@@ -84,7 +77,7 @@ pub(crate) fn due_for_save(queue: &Queue, now: u64) -> Vec<JobId> {
 ///
 /// # Errors
 /// If its user may not, it is not over, or its hosts are not there or taken.
-pub(crate) fn revive(
+pub fn revive(
     queue: &mut Queue,
     now: u64,
     user: &User,
@@ -143,7 +136,7 @@ fn no_room(queue: &Queue, view: &tasuki_control::JobView, hosts: &[HostIndex], r
 
 /// The processes of a job go on on a host, after they stood still for a checkpoint. What the host was told
 /// of the job meanwhile is told again.
-pub(crate) fn job_back(queue: &mut Queue, host: HostIndex, job: JobId) {
+pub fn job_back(queue: &mut Queue, host: HostIndex, job: JobId) {
     let Some(entry) = queue.jobs.get(&job).filter(|entry| entry.left.contains(&host)) else {
         // It was given up meanwhile.
         let orders = [Order::End { job }, Order::Forget { job }];

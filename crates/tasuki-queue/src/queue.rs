@@ -1,18 +1,18 @@
 //! The queue: jobs come in, and begin when their slots are free.
 
 use crate::{
-    Action, Client, HostIndex, Refusal, Rows, Saved,
+    Action, Client, HostIndex, Refusal, Rows,
     attendance::Attendance,
     entry::Entry,
     floor::{self, Floor, Room},
     hosts::Host,
-    image, schedule, terms,
+    schedule, terms,
     users::{self, Usage},
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tasuki_control::{
-    Checkpoint, Epoch, HostView, JobId, JobView, Kind, Order, Presence, Punctuality, Start, State, Terms,
-    User, UserLimits, Work,
+    Checkpoint, HostView, JobId, JobView, Kind, Order, Presence, Punctuality, Start, State, Terms, User,
+    UserLimits, Work,
 };
 
 /// The jobs and hosts of a cluster.
@@ -96,16 +96,13 @@ impl Queue {
         &mut self,
         now: u64,
         user: &User,
-        mut work: Work,
+        work: Work,
         terms: Terms,
         client: Client,
     ) -> Result<JobId, Refusal> {
         terms::check(self, user, &work, &terms)?;
         floor::check(&self.hosts, user, terms.sharing, work.ranks)?;
         let terms = users::check(self.usage(), user, &work, terms)?;
-        if terms.checkpoint.is_some() {
-            image::prepare(&mut work);
-        }
         let id = self.next;
         self.next += 1;
         let attended = work.attended.then_some(Attendance::By(client));
@@ -223,24 +220,6 @@ impl Queue {
         self.hosts.iter().enumerate().map(view).collect()
     }
 
-    /// The hosts whose processes make a checkpoint of a job now, and its number. `user`: who asks for it.
-    ///
-    /// # Errors
-    /// Why it cannot be taken.
-    pub fn begin_save(
-        &mut self,
-        now: u64,
-        job: JobId,
-        user: Option<&User>,
-    ) -> Result<(Epoch, Vec<HostIndex>), Refusal> {
-        image::begin_save(self, now, job, user)
-    }
-
-    /// Jobs whose users want a checkpoint now.
-    pub fn due_for_save(&self, now: u64) -> Vec<JobId> {
-        image::due_for_save(self, now)
-    }
-
     /// What came of a checkpoint of a job, or why it could not be taken.
     pub fn saved_as(&mut self, job: JobId, outcome: Result<Checkpoint, String>) {
         let Some(entry) = self.jobs.get_mut(&job) else { return };
@@ -249,21 +228,6 @@ impl Queue {
             Err(why) => entry.view.unsaved = Some(why),
         }
         self.actions.push_back(Action::Save(job));
-    }
-
-    /// A job that is over goes on as it was written down with a checkpoint. What its hosts are to restore is
-    /// returned; they are to be told after the job was written down.
-    ///
-    /// # Errors
-    /// If its user may not, it is not over, or its hosts are not there or taken.
-    pub fn revive(&mut self, now: u64, user: &User, saved: Saved, epoch: Epoch) -> Result<Start, Refusal> {
-        image::revive(self, now, user, saved, epoch)
-    }
-
-    /// The processes of a job go on on a host, after they stood still for a checkpoint. What the host was told
-    /// of the job meanwhile is told again.
-    pub fn job_back(&mut self, host: HostIndex, job: JobId) {
-        image::job_back(self, host, job);
     }
 
     /// Forgets the jobs that were over first, beyond so many. Those that others wait for, the tasks of arrays

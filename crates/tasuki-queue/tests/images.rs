@@ -4,7 +4,7 @@ mod support;
 
 use support::{ask, drain, finish, queue, state, user};
 use tasuki_control::{Checkpoint, Exit, Order, Presence, Sharing, State, Terms};
-use tasuki_queue::{Action, Queue, Saved};
+use tasuki_queue::{Action, Queue, Saved, begin_save, due_for_save, job_back, revive};
 
 fn every(seconds: u64) -> Terms {
     Terms { checkpoint: Some(seconds), ..Terms::default() }
@@ -26,14 +26,17 @@ fn keep(queue: &mut Queue, job: u64, epoch: u64) -> Saved {
 fn what_does_not_run_by_itself_is_not_saved() {
     let mut queue = queue(2);
     let anna = user("anna");
-    let why = |queue: &mut Queue, job| queue.begin_save(1, job, Some(&anna)).unwrap_err().to_string();
+    let why = |queue: &mut Queue, job| begin_save(queue, 1, job, Some(&anna)).unwrap_err().to_string();
     assert_eq!(why(&mut queue, 9), "there is no job 9; `tasuki jobs --history` lists all");
-    let job = ask(&mut queue, 0, 2, Terms::default()).unwrap();
-    let waits = ask(&mut queue, 0, 1, Terms::default()).unwrap();
+    let job = ask(&mut queue, 0, 2, every(1000)).unwrap();
+    let other = ask(&mut queue, 0, 1, Terms::default()).unwrap();
+    assert!(why(&mut queue, other).contains("submitted without --checkpoint"));
+    queue.cancel(1, &anna, other).unwrap();
+    let waits = ask(&mut queue, 0, 1, every(1000)).unwrap();
     assert_eq!(why(&mut queue, waits), format!("job {waits} cannot be saved now: it has not begun"));
-    let otto = queue.begin_save(1, job, Some(&user("otto"))).unwrap_err().to_string();
+    let otto = begin_save(&mut queue, 1, job, Some(&user("otto"))).unwrap_err().to_string();
     assert!(otto.contains("anna's"), "{otto}");
-    assert_eq!(queue.begin_save(1, job, Some(&anna)).unwrap().1, [0, 1]);
+    assert_eq!(begin_save(&mut queue, 1, job, Some(&anna)).unwrap().1, [0, 1]);
     queue.hold(2, &anna, job).unwrap();
     assert!(why(&mut queue, job).contains("it is held"));
     queue.resume(3, &anna, job).unwrap();
@@ -48,7 +51,7 @@ fn what_does_not_run_by_itself_is_not_saved() {
     finish(&mut queue, 8, job, 0);
     assert_eq!(why(&mut queue, job), format!("job {job} is cancelled already"));
     let sharing = Sharing { share: true, ..Sharing::default() };
-    let shares = ask(&mut queue, 9, 1, Terms { sharing, ..Terms::default() }).unwrap();
+    let shares = ask(&mut queue, 9, 1, Terms { sharing, ..every(1000) }).unwrap();
     assert!(why(&mut queue, shares).ends_with("it takes turns with other jobs"));
 }
 
@@ -56,16 +59,20 @@ fn what_does_not_run_by_itself_is_not_saved() {
 fn a_job_is_due_again_so_long_after_it_was_saved_and_numbers_grow() {
     let mut queue = queue(1);
     let job = ask(&mut queue, 100, 1, every(60)).unwrap();
-    assert_eq!((queue.due_for_save(159), queue.due_for_save(160)), (vec![], vec![job]));
-    let (first, _) = queue.begin_save(160, job, None).unwrap();
-    assert_eq!((first, queue.due_for_save(219)), (160, vec![]));
+    assert_eq!((due_for_save(&queue, 159), due_for_save(&queue, 160)), (vec![], vec![job]));
+    let (first, _) = begin_save(&mut queue, 160, job, None).unwrap();
+    assert_eq!((first, due_for_save(&queue, 219)), (160, vec![]));
     // One that failed is tried again as late, and with another number, also within one second.
     queue.saved_as(job, Err("n1: the disk is full".into()));
     assert_eq!(queue.view(job).unwrap().unsaved.as_deref(), Some("n1: the disk is full"));
-    assert_eq!(queue.begin_save(160, job, None).unwrap().0, 161);
+    assert_eq!(begin_save(&mut queue, 160, job, None).unwrap().0, 161);
     queue.saved_as(job, Ok(taken(161)));
     assert_eq!(queue.view(job).unwrap().unsaved, None);
-    assert_eq!(queue.begin_save(10, job, None).unwrap().0, 162, "also if somebody has set the clock back");
+    assert_eq!(
+        begin_save(&mut queue, 10, job, None).unwrap().0,
+        162,
+        "also if somebody has set the clock back"
+    );
 }
 
 #[test]
@@ -75,7 +82,7 @@ fn a_job_that_is_over_goes_on_where_its_hosts_have_room() {
     let job = ask(&mut queue, 0, 2, Terms { timeout: Some(100), ..Terms::default() }).unwrap();
     let saved = keep(&mut queue, job, 40);
     assert_eq!(
-        queue.revive(50, &anna, saved.clone(), 40).unwrap_err().to_string(),
+        revive(&mut queue, 50, &anna, saved.clone(), 40).unwrap_err().to_string(),
         format!("job {job} cannot be restarted now: it is running")
     );
     queue.broken(60, 1, job, "it was killed", None);
@@ -83,16 +90,16 @@ fn a_job_that_is_over_goes_on_where_its_hosts_have_room() {
     assert_eq!(state(&queue, job), State::Failed);
     // Another job has a slot that it needs.
     let other = ask(&mut queue, 70, 1, Terms::default()).unwrap();
-    let refused = queue.revive(80, &anna, saved.clone(), 40).unwrap_err().to_string();
+    let refused = revive(&mut queue, 80, &anna, saved.clone(), 40).unwrap_err().to_string();
     assert!(refused.ends_with("has 0 free slots of 1 that it needs"), "{refused}");
     finish(&mut queue, 90, other, 0);
     queue.host_lost(90, 1, Presence::Lost("no answer".into()));
-    let refused = queue.revive(95, &anna, saved.clone(), 40).unwrap_err().to_string();
+    let refused = revive(&mut queue, 95, &anna, saved.clone(), 40).unwrap_err().to_string();
     assert!(refused.contains("does not take jobs"), "{refused}");
     queue.host_up(96, 1, 1);
-    assert!(queue.revive(97, &user("otto"), saved.clone(), 40).is_err());
+    assert!(revive(&mut queue, 97, &user("otto"), saved.clone(), 40).is_err());
     drain(&mut queue);
-    let start = queue.revive(100, &anna, saved, 40).unwrap();
+    let start = revive(&mut queue, 100, &anna, saved, 40).unwrap();
     assert_eq!((start.job, start.parts.len()), (job, 2));
     assert_eq!(drain(&mut queue), [Action::Save(job)]);
     let view = queue.view(job).unwrap().clone();
@@ -114,7 +121,7 @@ fn a_host_is_told_again_what_it_did_not_hear_while_a_job_stood_still() {
     let job = ask(&mut queue, 0, 1, Terms::default()).unwrap();
     let told = |queue: &mut Queue| {
         drain(queue);
-        queue.job_back(0, job);
+        job_back(queue, 0, job);
         drain(queue)
     };
     assert_eq!(told(&mut queue), [Action::Tell(0, Order::Thaw { job })]);

@@ -30,6 +30,9 @@ const PART: &str = "part";
 const CRIU: &str = "criu";
 /// The file that whoever writes a checkpoint holds locked.
 const LOCK: &str = "lock";
+/// The file, in the folder of a job, that is there while its processes are being made again or stand still
+/// after that. CRIU holds it locked as long as it works.
+const RESTORING: &str = "restoring";
 
 /// What a host knows of the part of a job whose processes are to be saved.
 pub(crate) struct Flock {
@@ -123,12 +126,9 @@ impl Images {
         epochs
     }
 
-    /// Jobs that were being saved, or had been and stood still, when an earlier daemon ended. `still`: waits
-    /// until nobody writes a checkpoint of such a job any more, and removes what was written.
+    /// Jobs that were being saved, or had been and stood still, when an earlier daemon ended.
     pub fn interrupted(&self) -> Vec<JobId> {
-        let jobs = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let numbers = jobs.filter_map(|entry| entry.file_name().to_str()?.parse::<JobId>().ok());
-        numbers.filter(|job| !self.parts(*job).is_empty()).collect()
+        self.jobs().into_iter().filter(|job| !self.parts(*job).is_empty()).collect()
     }
 
     fn parts(&self, job: JobId) -> Vec<PathBuf> {
@@ -143,6 +143,26 @@ impl Images {
             let _ = files::lock(&part.join(LOCK));
             let _ = fs::remove_dir_all(part);
         }
+    }
+
+    /// The processes of a job that were made again go on, or are gone.
+    pub fn restored(&self, job: JobId) {
+        let _ = fs::remove_file(self.of_job(job).join(RESTORING));
+    }
+
+    /// Jobs whose processes were being made again, or stood still after that, when an earlier daemon ended.
+    pub fn restoring(&self) -> Vec<JobId> {
+        self.jobs().into_iter().filter(|job| self.of_job(*job).join(RESTORING).exists()).collect()
+    }
+
+    /// Waits until nobody makes the processes of a job again.
+    pub fn wait_restored(&self, job: JobId) {
+        let _ = files::lock(&self.of_job(job).join(RESTORING));
+    }
+
+    fn jobs(&self) -> Vec<JobId> {
+        let jobs = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        jobs.filter_map(|entry| entry.file_name().to_str()?.parse::<JobId>().ok()).collect()
     }
 
     /// Makes the processes of a job again, which stand still then, and puts the shepherd's socket at
@@ -180,12 +200,15 @@ impl Images {
             }
             _ => {}
         }
-        // Whoever has to end the job after its shepherd was killed finds its processes by this.
+        // By this the job's processes are found if its shepherd is killed.
         let note = socket.with_extension(RESIDENCE);
         let noted = serde_json::to_vec(&flock.residence).map_err(io::Error::other);
         let noted = noted.and_then(|text| fs::write(&note, text));
         noted.map_err(|error| format!("cannot write {}: {error}", note.display()))?;
-        criu.restore(&folder.join(CRIU), manifest.clock(), stop)?;
+        let lock = files::lock(&self.of_job(job).join(RESTORING));
+        let lock =
+            lock.map_err(|error| format!("cannot make a file in {}: {error}", self.folder.display()))?;
+        criu.restore(&folder.join(CRIU), manifest.clock(), Stdio::from(lock), stop)?;
         let members = manifest.processes().iter().copied().filter(|pid| *pid != flock.shepherd);
         let entered = processes::enter_cgroup(&flock.residence, members);
         let entered = entered.map_err(|error| format!("they cannot enter the job's cgroup: {error}"));

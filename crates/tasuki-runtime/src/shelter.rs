@@ -143,6 +143,8 @@ fn end_job(socket: &Path, job: JobId) -> io::Result<()> {
         for signal in [Signal::SIGTERM, Signal::SIGKILL] {
             // One that has ended meanwhile needs none.
             let _ = kill(shepherd, signal);
+            // One that stands still for a checkpoint hears nothing.
+            let _ = kill(shepherd, Signal::SIGCONT);
             let end = Instant::now() + END;
             while shepherd_of(socket).is_some() && Instant::now() < end {
                 thread::sleep(Duration::from_millis(5));

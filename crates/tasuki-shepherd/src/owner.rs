@@ -94,9 +94,8 @@ impl Shepherd {
         Ok(Self { socket, commands, inbox, child: None, ended: false, survives: false, heard: Some(0) })
     }
 
-    /// Leaves the job to its shepherd, which waits for another owner, and returns once it has nothing in its
-    /// hands that this owner could see: it has closed its end. What it has told until then and was not taken it
-    /// tells the next owner again.
+    /// Leaves the job to its shepherd, which waits for another owner, and returns once it has closed its end.
+    /// What it has told until then and was not taken it tells the next owner again.
     ///
     /// # Errors
     /// If it does not close its end in time, or is gone.

@@ -1,5 +1,5 @@
-/* Ranks exchange messages in steps, short and long ones, and check every byte. The first argument is the number
- * of steps, the second a file to which rank 0 appends a line for each; it prints the same. */
+/* Ranks exchange messages in steps, short and long ones, and check every byte. The first argument is the
+ * number of steps, the second a file to which rank 0 appends a line for each; it prints the same. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

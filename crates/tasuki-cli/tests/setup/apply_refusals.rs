@@ -117,9 +117,9 @@ fn a_file_that_cannot_be_written_is_found_before_anything_is_changed() {
         return;
     }
     let lab = TestLab::up("readonly", &["--shape", "full:2", "--bare"]);
-    let before = whole_of_all(&lab);
     // As a container's engine may mount it.
     lab.sh("n1", "mount --bind /etc/hosts /etc/hosts && mount -o remount,ro,bind /etc/hosts");
+    let before = whole_of_all(&lab);
     for argv in [&["--check"][..], &[]] {
         let words = ["n1", "/etc/hosts", "Read-only file system", "--no-names"];
         refused(tasuki().args(["apply", "--lab", &lab.name]).args(argv), &words);

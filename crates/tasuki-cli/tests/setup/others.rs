@@ -4,7 +4,7 @@
 use crate::support::{
     TestLab, ok, skip_without_root,
     state::{same_of_all, whole_of_all},
-    tasuki,
+    tasuki, text,
 };
 use std::{
     fs,
@@ -62,11 +62,12 @@ fn filters_of_others_stay_where_striping_was() {
     fs::write(&file, plain.replace("[defaults]", "[striping]\n\n[defaults]")).expect("writes");
     let lab = TestLab::up("filters", &[file.to_str().expect("UTF-8"), "--bare"]);
     on_lab("apply", &lab, &[]);
-    lab.sh("n1", "tc filter add dev eth1 ingress matchall action pass");
-    lab.sh("n2", "tc filter add dev eth2 egress protocol ip u32 match ip dst 192.0.2.1 action pass");
-    let undone = on_lab("undo", &lab, &[]);
+    // A filter in classic BPF (tc-bpf(8)), which takes no packet. It has no number, as programs of eBPF have.
+    lab.sh("n1", "tc filter add dev eth1 ingress bpf bytecode '1,6 0 0 0,'");
+    lab.sh("n2", "tc filter add dev eth2 egress protocol ip u32 match ip dst 192.0.2.1");
+    let undone = text(&tasuki().args(["undo", "--lab", &lab.name]).output().expect("runs"));
     let filters = |host, dev, way| lab.run(host, &["tc", "filter", "show", "dev", dev, way]);
-    assert!(filters("n1", "eth1", "ingress").contains("matchall"), "{undone}");
+    assert!(filters("n1", "eth1", "ingress").contains("bytecode '1,6 0 0 0'"), "{undone}");
     assert!(filters("n2", "eth2", "egress").contains("u32"), "{undone}");
     assert!(undone.contains("on eth1: other programs have filters there"), "{undone}");
     // Where nobody else has any, nothing stays.

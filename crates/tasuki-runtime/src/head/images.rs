@@ -6,7 +6,7 @@ use std::{
     time::Instant,
 };
 use tasuki_control::{Checkpoint, Epoch, ImageOrder, ImageReport, JobId, Order, Reply, User};
-use tasuki_queue::{Client, HostIndex};
+use tasuki_queue::{Client, HostIndex, begin_save, due_for_save, job_back, revive};
 
 /// A job whose processes stand still on its hosts, or soon will.
 struct Round {
@@ -42,7 +42,7 @@ impl Head {
         if self.rounds.0.contains_key(&job) {
             return Some(Reply::Refused(format!("job {job} is being saved or restarted already")));
         }
-        match self.queue.begin_save(self.times.now(), job, client.map(|(_, user)| user)) {
+        match begin_save(&mut self.queue, self.times.now(), job, client.map(|(_, user)| user)) {
             Err(refusal) => Some(Reply::Refused(refusal.to_string())),
             Ok((epoch, hosts)) => {
                 self.tell_image(&hosts, |_| ImageOrder::Save { job, epoch });
@@ -55,7 +55,7 @@ impl Head {
 
     /// Saves jobs whose users want that again and again.
     pub(super) fn save_due(&mut self) {
-        let mut due = self.queue.due_for_save(self.times.now());
+        let mut due = due_for_save(&self.queue, self.times.now());
         // One that takes longer than from one time to the next is not begun twice.
         due.retain(|job| !self.rounds.0.contains_key(job));
         for job in due {
@@ -90,8 +90,8 @@ impl Head {
             return Err(why.into());
         }
         let (saved, epoch) = self.journal.image(job, epoch)?;
-        let start =
-            self.queue.revive(self.times.now(), user, saved, epoch).map_err(|refusal| refusal.to_string())?;
+        let start = revive(&mut self.queue, self.times.now(), user, saved, epoch)
+            .map_err(|refusal| refusal.to_string())?;
         let ready = self.journal.put_back(job, epoch).map_err(|error| error.to_string());
         if let Err(why) = ready.and_then(|()| self.resume_job(&start)) {
             let why = format!("what was written down with its checkpoint cannot be used: {why}");
@@ -129,7 +129,7 @@ impl Head {
         let job = report.job();
         match report {
             ImageReport::Back { .. } => {
-                self.queue.job_back(host, job);
+                job_back(&mut self.queue, host, job);
                 self.tell_missed(host, job);
             }
             ImageReport::Restored { .. } => self.host_is_done(host, job, None, Ok(0)),

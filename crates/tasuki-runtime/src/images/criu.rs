@@ -19,7 +19,7 @@ const FOLDERS: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
 /// (SO_PASSCRED of sockets that are not Unix sockets).
 const KERNEL: (u32, u32) = (6, 16);
 const VERSION: (u32, u32) = (4, 2);
-/// The file with what CRIU says, within its folder.
+/// The file with what CRIU says, beside the folder of what it writes.
 const LOG: &str = "log";
 /// How long it may take: for more memory than any disk writes in that time.
 const LIMIT: Duration = Duration::from_secs(3600);
@@ -27,8 +27,8 @@ const LIMIT: Duration = Duration::from_secs(3600);
 const LOOK: Duration = Duration::from_millis(5);
 /// What CRIU says of a connection that only a locked network could save. To the user it means something else.
 const TCP: &str = "Connected TCP socket";
-const NO_TCP: &str = "a rank has a TCP connection; jobs that are submitted with --checkpoint have none between \
-                      their ranks";
+const NO_TCP: &str = "a rank has a TCP connection; jobs that are submitted with --checkpoint have none \
+                      between their ranks";
 /// Lines of errors that are passed on.
 const LINES_MAX: usize = 2;
 
@@ -72,9 +72,9 @@ impl Criu {
     }
 
     /// Makes processes as they were saved, standing still. `clock`: what the monotonic clock showed then, ns;
-    /// where it shows less now, since the machine was started again, the processes get one of their own, which
-    /// goes on from there.
-    pub fn restore(&self, folder: &Path, clock: u64, stop: &AtomicBool) -> Result<(), String> {
+    /// where it shows less now, since the machine was started again, the processes get one of their own,
+    /// which goes on from there.
+    pub fn restore(&self, folder: &Path, clock: u64, lock: Stdio, stop: &AtomicBool) -> Result<(), String> {
         let behind = clock.saturating_sub(tasuki_sys::clock::monotonic_ns());
         let mut command = match behind {
             0 => Command::new(&self.0),
@@ -87,11 +87,13 @@ impl Criu {
             }
         };
         let arguments = ["restore", "--restore-detached", "--leave-stopped"];
-        self.run(command.args(arguments).stdin(Stdio::null()), folder, "restore", stop)
+        self.run(command.args(arguments).stdin(lock), folder, "restore", stop)
     }
 
     fn run(&self, command: &mut Command, folder: &Path, what: &str, stop: &AtomicBool) -> Result<(), String> {
-        command.arg("--images-dir").arg(folder).args(["--log-file", LOG, "-v2"]);
+        // What it says is no part of the checkpoint: it says something else at each restart.
+        let work = folder.parent().unwrap_or(folder);
+        command.arg("--images-dir").arg(folder).arg("--work-dir").arg(work).args(["--log-file", LOG, "-v2"]);
         command.args(["--file-locks", "--manage-cgroups=ignore"]);
         let program = command.get_program().to_owned();
         let started = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
@@ -115,7 +117,7 @@ impl Criu {
         };
         match status.success() {
             true => Ok(()),
-            false => Err(format!("CRIU cannot {what} the processes: {}", why(status, &folder.join(LOG)))),
+            false => Err(format!("CRIU cannot {what} the processes: {}", why(status, &work.join(LOG)))),
         }
     }
 }

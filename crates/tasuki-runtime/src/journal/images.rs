@@ -1,5 +1,5 @@
-//! What the queue has written down of a job when a checkpoint of it was taken, in a folder for each checkpoint
-//! beside what it knows of the job now.
+//! What the queue has written down of a job when a checkpoint of it was taken, in a folder for each
+//! checkpoint beside what it knows of the job now.
 
 use super::{FENCES, JOB, Journal, MODE, read};
 use crate::log::TOLD;

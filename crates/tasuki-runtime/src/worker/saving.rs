@@ -1,8 +1,8 @@
 //! Jobs whose processes stand still on this host, for a checkpoint or because they were made again from one.
 //!
 //! A thread for each saves them or makes them again. The shepherd stands still as well: it is one of the
-//! processes, and has no daemon meanwhile. When they go on, this daemon takes the job over as it would from an
-//! earlier one.
+//! processes, and has no daemon meanwhile. When they go on, this daemon takes the job over as it would from
+//! an earlier one.
 
 use super::{Running, Worker, remains::Remains};
 use crate::images::{Flock, go_on};
@@ -148,6 +148,7 @@ impl Worker {
         if let Some(shepherd) = still.shepherd {
             go_on(shepherd);
         }
+        self.images.restored(job);
         match Shepherd::attach(&self.shelter.socket(job)) {
             Ok(shepherd) => {
                 self.jobs.insert(job, Running::new(shepherd, still.proxies));
@@ -214,6 +215,7 @@ impl Worker {
             }
             What::Restore => {
                 self.still.remove(&job);
+                self.images.restored(job);
                 self.shelter.forget(job);
                 self.out.extend([Report::Broken { job, why, code: None }, Report::Left { job }]);
             }
@@ -235,12 +237,13 @@ impl Worker {
     }
 
     fn end_restored(&mut self, job: JobId, why: String) {
-        let Some(still) = self.still.remove(&job) else { return };
-        let ending = self.shelter.ending(job);
+        self.still.remove(&job);
+        let (ending, images) = (self.shelter.ending(job), self.images.clone());
         let end = move || -> io::Result<()> {
-            // SIGTERM is heard by a shepherd that runs.
-            still.shepherd.into_iter().for_each(go_on);
-            ending()
+            images.wait_restored(job);
+            let ended = ending();
+            images.restored(job);
+            ended
         };
         self.remains.insert(job, Remains::end(why, end));
     }
@@ -254,8 +257,14 @@ impl Worker {
         }
     }
 
-    /// Jobs that stand still for a checkpoint that an earlier daemon began go on once nobody writes it.
+    /// Jobs that an earlier daemon was making again end. Those that stand still for a checkpoint that it began
+    /// go on once nobody writes it.
     pub(super) fn take_over_still(&mut self) {
+        let mut jobs = self.images.restoring();
+        jobs.retain(|job| !self.still.contains_key(job) && !self.remains.contains_key(job));
+        for job in jobs {
+            self.end_restored(job, "its tasukid ended while it was being restarted".into());
+        }
         let mut jobs = self.images.interrupted();
         jobs.retain(|job| !self.still.contains_key(job));
         for job in jobs {
