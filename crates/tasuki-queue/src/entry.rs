@@ -8,8 +8,8 @@ use tasuki_control::{Bytes, Ending, JobView, Kind, Part, Sharing, State, Terms, 
 const COMMAND_MAX: usize = 1000;
 
 /// Variables that have the transport of ranks use nothing that CRIU does not bring back: TCP connections,
-/// which it saves only while the network is locked on all hosts, and locks (fcntl(2)) of files that are mapped,
-/// by which ranks of a host know in shared memory that the others live.
+/// which it saves only while the network is locked on all hosts, and locks (fcntl(2)) of files that are
+/// mapped, by which ranks of a host know in shared memory that the others live.
 const FOR_CHECKPOINTS: [(&str, &str); 2] = [("TASUKI_FRAMING", "frames"), ("TASUKI_SHM", "0")];
 
 /// Prepares what is to be run for checkpoints.

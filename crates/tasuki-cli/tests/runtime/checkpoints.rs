@@ -17,8 +17,8 @@ use std::{fs, path::Path, process::Command};
 /// Steps of the program.
 const STEPS: usize = 200;
 
-/// Whether these tests cannot run here: without root, without CRIU (which comes from another release of Debian
-/// than all else, and is not always to be had), or on a kernel that lacks what CRIU needs.
+/// Whether these tests cannot run here: without root, without CRIU (which comes from another release of
+/// Debian than all else, and is not always to be had), or on a kernel that lacks what CRIU needs.
 fn is_skipped(test: &str) -> bool {
     if skip_without_root(test) {
         return true;

@@ -257,8 +257,8 @@ impl Worker {
         }
     }
 
-    /// Jobs that an earlier daemon was making again end. Those that stand still for a checkpoint that it began
-    /// go on once nobody writes it.
+    /// Jobs that an earlier daemon was making again end. Those that stand still for a checkpoint that it
+    /// began go on once nobody writes it.
     pub(super) fn take_over_still(&mut self) {
         let mut jobs = self.images.restoring();
         jobs.retain(|job| !self.still.contains_key(job) && !self.remains.contains_key(job));
