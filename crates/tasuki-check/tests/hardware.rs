@@ -148,14 +148,14 @@ fn interrupt_delay_that_the_file_asks_for_is_held_against_the_file() {
 }
 
 #[test]
-fn interrupt_delay_is_compared_with_nothing_where_no_other_host_tells_any() {
+fn interrupt_delay_that_no_other_host_has_is_found() {
     let cluster = cluster("full:3");
     let plan = AddressPlan::new(&cluster).unwrap();
     let mut facts = healthy(&cluster, &plan);
     for (number, facts) in facts.iter_mut().flatten().enumerate() {
         facts.nics.iter_mut().for_each(|nic| nic.delay_us = (number == 1).then_some(500));
     }
-    assert_eq!(named(&judge(&cluster, &plan, &facts)), []);
+    assert_eq!(named(&judge(&cluster, &plan, &facts)), [(Kind::Delay, Part::Setting("n2".into()), true)]);
 }
 
 #[test]
