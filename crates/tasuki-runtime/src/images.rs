@@ -208,7 +208,12 @@ impl Images {
         let lock = files::lock(&self.of_job(job).join(RESTORING));
         let lock =
             lock.map_err(|error| format!("cannot make a file in {}: {error}", self.folder.display()))?;
-        criu.restore(&folder.join(CRIU), manifest.clock(), Stdio::from(lock), stop)?;
+        let made_again = criu.restore(&folder.join(CRIU), manifest.clock(), Stdio::from(lock), stop);
+        if made_again.is_err() {
+            // CRIU leaves processes half made where one of them was killed meanwhile. Their numbers were free.
+            processes::end(manifest.processes());
+        }
+        made_again?;
         let members = manifest.processes().iter().copied().filter(|pid| *pid != flock.shepherd);
         let entered = processes::enter_cgroup(&flock.residence, members);
         let entered = entered.map_err(|error| format!("they cannot enter the job's cgroup: {error}"));
