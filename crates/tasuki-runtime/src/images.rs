@@ -210,7 +210,7 @@ impl Images {
             lock.map_err(|error| format!("cannot make a file in {}: {error}", self.folder.display()))?;
         let made_again = criu.restore(&folder.join(CRIU), manifest.clock(), Stdio::from(lock), stop);
         if made_again.is_err() {
-            // CRIU leaves processes half made where one of them was killed meanwhile. Their numbers were free.
+            // CRIU leaves processes half made where one of them is killed. Their numbers were free before.
             processes::end(manifest.processes());
         }
         made_again?;
