@@ -202,7 +202,7 @@ fn whatever_is_killed_while_a_job_is_saved_or_restarted_no_result_is_wrong() {
     let cluster = Cluster::up("image-killed", 2);
     let Some(mpi) = families(test).pop() else { return };
     let mut random = tasuki_random::Random::new(crate::support::seed(&format!("--test runtime {test}")));
-    let rounds = std::env::var("TASUKI_TEST_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3);
+    let rounds = std::env::var("TASUKI_TEST_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
     for round in 0..rounds {
         let file = folder.path().join(round.to_string());
         let job = march(&cluster, &programs, &mpi, &file, "1h");

@@ -168,7 +168,8 @@ impl Worker {
     pub(super) fn end_still(&mut self, job: JobId) {
         let Some(still) = self.still.get_mut(&job) else { return };
         (still.ends, still.is_given_up) = (true, true);
-        still.stop.store(true, Ordering::Relaxed);
+        // CRIU that is killed while it makes processes leaves files behind, which stop the next restart.
+        still.stop.store(still.what != What::Restore, Ordering::Relaxed);
         if still.working.is_none() {
             self.give_up_still(job);
         }
