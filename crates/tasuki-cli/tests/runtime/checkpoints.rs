@@ -66,7 +66,7 @@ fn checkpoint(cluster: &Cluster, job: &Marked) -> u64 {
     epoch
 }
 
-/// Kills everything of a job that lives: ranks and shepherds, with SIGKILL.
+/// Kills all ranks of a job with SIGKILL. Their shepherds, which have no mark of the job, end by themselves.
 fn kill_all(job: &Marked) {
     for pid in processes(&job.mark) {
         // It may end with its shepherd.

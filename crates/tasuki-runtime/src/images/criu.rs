@@ -1,6 +1,5 @@
 //! CRIU (Checkpoint/Restore In Userspace), as a command.
 
-use super::processes;
 use std::{
     env, fs,
     io::ErrorKind,
@@ -10,6 +9,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+use tasuki_process::program_in;
 
 /// The variable that names CRIU's program, where it is not in the PATH.
 const VARIABLE: &str = "TASUKI_CRIU";
@@ -124,8 +124,7 @@ impl Criu {
 
 fn in_path() -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
-    let folders = env::split_paths(&path).chain(FOLDERS.map(PathBuf::from));
-    folders.map(|folder| folder.join("criu")).find(|file: &PathBuf| processes::is_executable(file.as_path()))
+    program_in(env::split_paths(&path).chain(FOLDERS.map(PathBuf::from)), "criu")
 }
 
 /// The first two numbers of a version.

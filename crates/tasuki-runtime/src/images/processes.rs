@@ -4,7 +4,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use std::{fs, io, os::unix::fs::PermissionsExt, path::Path, thread, time::Duration};
+use std::{fs, io, path::Path, thread, time::Duration};
 use tasuki_shepherd::Residence;
 
 /// How often, and how long apart, processes are looked for that were killed and have not ended.
@@ -88,9 +88,4 @@ pub(super) fn enter_cgroup(residence: &Residence, members: impl Iterator<Item = 
         fs::write(&door, pid.to_string())?;
     }
     Ok(())
-}
-
-/// Whether a file can be run.
-pub(super) fn is_executable(file: &Path) -> bool {
-    fs::metadata(file).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
