@@ -9,7 +9,7 @@ use crate::{
     watcher,
 };
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::Arc,
 };
@@ -96,7 +96,7 @@ impl<'a> Applying<'a> {
         // and it needs the record.
         drop(self.setup);
         if is_set_up && self.wanted.watched && !self.options.watch_by_unit {
-            watcher::start(self.cluster, self.name)?;
+            watcher::start(self.cluster, self.name, &self.folder)?;
         }
         if report.done {
             self.delays.follow(&self.folder, self.options.watch_by_unit)?;
@@ -112,7 +112,13 @@ impl<'a> Applying<'a> {
             UnitWish::Install(folder) => Some(std::path::absolute(folder)?),
             UnitWish::Remove => None,
         };
-        let Some(unit_folder) = unit_folder else { return Ok(()) };
+        let Some(unit_folder) = unit_folder else {
+            // Without systemd nobody would read it.
+            if !self.wanted.names.is_empty() && daemon::runs_systemd() {
+                self.wanted.files.extend(tasuki_host::names_end(Path::new(UNIT_FOLDER)));
+            }
+            return Ok(());
+        };
         let state = std::path::absolute(&self.folder)?;
         let runtime = state.join(RUNTIME_FOLDER);
         // Where the daemon has its keys already, it stays, whether or not it was asked for again.

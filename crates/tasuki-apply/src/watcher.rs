@@ -1,6 +1,7 @@
 //! Starting and ending `tasuki watch` on this host.
 
 use crate::ApplyError;
+use std::path::Path;
 use tasuki_cluster::Cluster;
 use tasuki_host::{Change, Key, WATCH_UNIT, daemon};
 use tasuki_process::text_file;
@@ -45,13 +46,14 @@ pub fn take_detours(changes: &mut Vec<Change>, cluster: Option<u32>) -> Option<S
     })
 }
 
-/// Starts the watch of this host, unless it runs.
-pub fn start(cluster: &Cluster, name: &str) -> Result<(), ApplyError> {
+/// Starts the watch of this host, unless it runs. `folder`: that of the record.
+pub fn start(cluster: &Cluster, name: &str, folder: &Path) -> Result<(), ApplyError> {
     if tasuki_watch::note().is_some() {
         return Ok(());
     }
     let file = text_file(&cluster.to_toml())?;
-    let argv = ["watch", "-", "--background", "--host", name];
+    let folder = std::path::absolute(folder)?.display().to_string();
+    let argv = ["watch", "-", "--background", "--host", name, "--state-dir", &folder];
     daemon::start(WATCH_UNIT, &argv, file).map_err(ApplyError::WatchStart)
 }
 

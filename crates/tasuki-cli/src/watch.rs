@@ -2,7 +2,7 @@
 
 use crate::apply::load;
 use std::process::ExitCode;
-use tasuki_apply::cluster_checksum;
+use tasuki_apply::{cluster_checksum, state_folder};
 use tasuki_args::WatchArgs;
 use tasuki_fleet::{Fleet, Task, host_name};
 use tasuki_host::daemon;
@@ -25,7 +25,8 @@ pub fn run(arguments: &WatchArgs) -> Result<ExitCode, Failure> {
     if is_in_background {
         daemon::leave_terminal();
     }
-    tasuki_watch::run(cluster, host, sum, || match is_in_background {
+    let state = state_folder(arguments.state_dir.as_deref());
+    tasuki_watch::run(cluster, (host, &state), sum, || match is_in_background {
         true => daemon::report_ready(),
         false => eprintln!("{name}: watching; Ctrl-C ends it"),
     })?;

@@ -5,8 +5,10 @@ use std::{fmt::Write, net::Ipv4Addr};
 /// The file of names (hosts(5)).
 pub const HOSTS_FILE: &str = "/etc/hosts";
 
-const BEGIN: &str = "# tasuki: begin (names of the cluster; `tasuki undo` takes them away)";
-const END: &str = "# tasuki: end";
+/// The line before the names.
+pub(crate) const BEGIN: &str = "# tasuki: begin (names of the cluster; `tasuki undo` takes them away)";
+/// The line after them.
+pub(crate) const END: &str = "# tasuki: end";
 
 /// The text with a block of these names at its end, which replaces an earlier block. A text that gives every
 /// name its address already is left as it is.
@@ -27,16 +29,23 @@ pub fn with_names(text: &str, names: &[(Ipv4Addr, String)]) -> String {
     rest
 }
 
-/// The text without Tasuki's block.
+/// The text without Tasuki's block. Of a block whose last line somebody has removed only the first line goes:
+/// nothing tells its names from those that are not Tasuki's.
 pub fn without_names(text: &str) -> String {
-    let mut inside = false;
-    let keep = |line: &&str| {
-        let bare = line.trim_end_matches('\n');
-        let ours = inside || bare == BEGIN;
-        inside = ours && bare != END;
-        !ours
-    };
-    text.split_inclusive('\n').filter(keep).collect()
+    let mut kept = String::new();
+    let mut rest = text.split_inclusive('\n');
+    let is = |line: &str, mark| line.trim_end_matches('\n') == mark;
+    while let Some(line) = rest.next() {
+        if !is(line, BEGIN) {
+            kept.push_str(line);
+            continue;
+        }
+        let mut below = rest.clone();
+        if below.any(|line| is(line, END)) {
+            rest = below;
+        }
+    }
+    kept
 }
 
 fn has(text: &str, address: Ipv4Addr, name: &str) -> bool {
@@ -68,6 +77,15 @@ mod tests {
     fn what_others_wrote_below_stays() {
         let with = with_names("127.0.0.1 localhost\n", &names()) + "192.0.2.1 printer";
         assert_eq!(without_names(&with), "127.0.0.1 localhost\n192.0.2.1 printer");
+    }
+
+    #[test]
+    fn a_block_without_an_end_takes_no_other_lines_along() {
+        let with = with_names("127.0.0.1 localhost\n", &names()) + "192.0.2.1 printer\n";
+        let open = with.replace(&format!("{END}\n"), "");
+        let left = without_names(&open);
+        assert!(left.contains("192.0.2.1 printer\n") && !left.contains(BEGIN), "{left}");
+        assert_eq!(without_names(&with_names(&left, &names())), left);
     }
 
     #[test]

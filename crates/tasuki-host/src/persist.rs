@@ -1,11 +1,14 @@
-//! systemd units that set the host up again when it starts.
+//! systemd units that set the host up again when it starts, or take what would outlive that out of its files.
 
-use crate::{Key, Value};
+use crate::{
+    Key, Value,
+    names::{BEGIN, END, HOSTS_FILE},
+};
 use std::{
     fmt::Write,
     path::{Path, PathBuf},
 };
-use tasuki_cluster::HostPlan;
+use tasuki_cluster::{HostPlan, RailTable};
 
 /// Where systemd looks for units of the machine's administrator (systemd.unit(5)).
 pub const UNIT_FOLDER: &str = "/etc/systemd/system";
@@ -19,6 +22,9 @@ pub const TUNE_UNIT: &str = "tasuki-tune.service";
 
 /// Name of the unit of `tasuki daemon`.
 pub const RUNTIME_UNIT: &str = "tasukid.service";
+
+/// Name of the unit that ends the names of a host that is not set up again at its next start.
+const NAMES_UNIT: &str = "tasuki-names.service";
 
 /// How systemd keeps the daemon that runs jobs. Jobs have cgroups below the daemon's own, which is theirs to
 /// divide, and no limit of theirs is above the daemon's. Jobs go on while the daemon is started again, so the
@@ -50,35 +56,28 @@ pub struct Persistence {
 impl Persistence {
     /// The files to be made.
     pub fn files(&self, plan: &HostPlan) -> Vec<(Key, Value)> {
+        let folder = self.unit_folder.as_path();
         let cluster = self.state.join("cluster.toml");
         let mut files = vec![(Key::File { path: cluster.clone() }, Value::Text(self.cluster.clone()))];
-        files.extend(self.enabled(UNIT, self.unit(plan, &cluster)));
+        files.extend(enabled(folder, UNIT, self.unit(plan, &cluster)));
+        let state = quoted(&self.state.display().to_string());
         if self.watched {
             let what = "Leads pairs of hosts around dead cables";
-            let argv = format!("watch {} --host {}", quoted(&cluster.display().to_string()), plan.host);
-            files.extend(self.enabled(WATCH_UNIT, self.daemon_unit(what, &argv, "")));
+            let file = quoted(&cluster.display().to_string());
+            let argv = format!("watch {file} --host {} --state-dir {state}", plan.host);
+            files.extend(enabled(folder, WATCH_UNIT, self.daemon_unit(what, &argv, "")));
         }
         if self.tuned {
             let what = "The interrupt delay of the cluster's NICs follows the load";
-            let state = quoted(&self.state.display().to_string());
             let argv = format!("tune run --planned --state-dir {state}");
-            files.extend(self.enabled(TUNE_UNIT, self.daemon_unit(what, &argv, "")));
+            files.extend(enabled(folder, TUNE_UNIT, self.daemon_unit(what, &argv, "")));
         }
-        if let Some(folder) = &self.runtime {
+        if let Some(runtime) = &self.runtime {
             let what = "Starts the jobs of the cluster";
-            let argv = format!("daemon --state-dir {}", quoted(&folder.display().to_string()));
-            files.extend(self.enabled(RUNTIME_UNIT, self.daemon_unit(what, &argv, RUNTIME_SERVICE)));
+            let argv = format!("daemon --state-dir {}", quoted(&runtime.display().to_string()));
+            files.extend(enabled(folder, RUNTIME_UNIT, self.daemon_unit(what, &argv, RUNTIME_SERVICE)));
         }
         files
-    }
-
-    /// A unit, and the link by which systemd starts it.
-    fn enabled(&self, name: &str, text: String) -> [(Key, Value); 2] {
-        let link = self.unit_folder.join("multi-user.target.wants").join(name);
-        [
-            (Key::File { path: self.unit_folder.join(name) }, Value::Text(text)),
-            (Key::Symlink { path: link }, Value::Text(format!("../{name}"))),
-        ]
     }
 
     /// The unit of a daemon that runs while the host is set up; `service`: further lines about it.
@@ -110,6 +109,35 @@ impl Persistence {
         text.push_str("\n[Install]\nWantedBy=multi-user.target\n");
         text
     }
+}
+
+/// The files by which the names of hosts are taken out of `/etc/hosts` early at the next start of the
+/// machine, for a host that is not set up again then: its names would lead to addresses that nobody has, and
+/// hide those that other sources know. Nothing is done while the host is set up, or where the block has no
+/// end.
+pub fn names_end(unit_folder: &Path) -> [(Key, Value); 2] {
+    // No start of a machine leaves this file there, and each host that is set up has it.
+    let set_up = RailTable::PATH;
+    let begin = BEGIN.split_once(" (").map_or(BEGIN, |(begin, _)| begin);
+    let text = format!(
+        "[Unit]\nDescription=Takes names that lead nowhere any more out of {HOSTS_FILE} (Tasuki)\n\
+         DefaultDependencies=no\nConflicts=shutdown.target\nAfter=local-fs.target\n\
+         Before=sysinit.target shutdown.target\n\
+         ConditionPathExists=!{set_up}\n\n\
+         [Service]\nType=oneshot\nExecCondition=/bin/grep -qx '{END}' {HOSTS_FILE}\n\
+         ExecStart=/bin/sed -i '/^{begin} /,/^{END}$$/d' {HOSTS_FILE}\n\n\
+         [Install]\nWantedBy=multi-user.target\n"
+    );
+    enabled(unit_folder, NAMES_UNIT, text)
+}
+
+/// A unit, and the link by which systemd starts it.
+fn enabled(folder: &Path, name: &str, text: String) -> [(Key, Value); 2] {
+    let link = folder.join("multi-user.target.wants").join(name);
+    [
+        (Key::File { path: folder.join(name) }, Value::Text(text)),
+        (Key::Symlink { path: link }, Value::Text(format!("../{name}"))),
+    ]
 }
 
 /// The unit by which systemd knows an interface (systemd-escape(1) of /sys/subsystem/net/devices/NAME).

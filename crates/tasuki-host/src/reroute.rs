@@ -11,6 +11,8 @@ use tasuki_cluster::RoutePlan;
 /// The state of a NIC that the watch looks at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkLook {
+    /// Whether it is there.
+    pub is_there: bool,
     /// Whether it is up and has a signal from the other end.
     pub carrier: bool,
     /// Number of frames that it has received since it was made.
@@ -37,6 +39,10 @@ impl Rerouting {
         Ok(Self { kernel: Kernel::open(host)? })
     }
 
+    pub(crate) fn kernel(&mut self) -> &mut Kernel {
+        &mut self.kernel
+    }
+
     /// The state of these NICs now. One that does not exist has no carrier.
     pub fn look(&mut self, interfaces: &[String]) -> Result<Vec<LinkLook>, HostError> {
         self.kernel.refresh_links()?;
@@ -44,7 +50,11 @@ impl Rerouting {
             let link = self.kernel.link(interface);
             link.map_or_else(
                 |_| LinkLook::default(),
-                |link| LinkLook { carrier: link.up && link.carrier, received: link.counters.received_frames },
+                |link| LinkLook {
+                    is_there: true,
+                    carrier: link.up && link.carrier,
+                    received: link.counters.received_frames,
+                },
             )
         };
         Ok(interfaces.iter().map(look).collect())

@@ -118,6 +118,12 @@ impl PacketSocket {
         self.interface
     }
 
+    /// Whether the interface for which it was opened is still there. One of the same name that has come in
+    /// its place is another one.
+    pub fn is_bound(&self) -> bool {
+        bound_to(&self.socket).is_ok_and(|(index, _)| index == self.interface.index)
+    }
+
     /// Sends frames past the interface's queueing discipline (`PACKET_QDISC_BYPASS`): with less delay, but
     /// frames do not queue behind a full transmit ring, and a local shaper does not see them.
     pub fn set_qdisc_bypass(&self, on: bool) -> Result<(), PacketError> {

@@ -1,5 +1,6 @@
 //! The loop of the daemon: it receives frames, sends hellos and sets routes.
 
+mod returns;
 mod routes;
 
 use crate::{Instance, Note, TICK, View, WatchError, stripes::Stripes};
@@ -10,6 +11,7 @@ use nix::{
 use std::{
     io::Error,
     os::fd::AsFd,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -45,10 +47,9 @@ impl Nics {
             let end = tasuki_cluster::End::Nic(tasuki_cluster::NicId { host, index });
             cluster.cable_at(end).is_some()
         };
-        let open = nics.filter(|(index, _)| is_cabled(*index)).map(|(index, nic)| {
-            let socket = PacketSocket::open(&nic.name, CABLE_ETHERTYPE)?;
-            Ok((index, nic.name.clone(), socket.into_ring(RingSize { slots: SLOTS })?))
-        });
+        let open = nics
+            .filter(|(index, _)| is_cabled(*index))
+            .map(|(index, nic)| Ok((index, nic.name.clone(), ring(&nic.name)?)));
         Ok(Self { open: open.collect::<Result<_, WatchError>>()? })
     }
 
@@ -83,6 +84,12 @@ impl Nics {
     }
 }
 
+/// A ring that receives the cable probes of a NIC.
+fn ring(nic: &str) -> Result<PacketRing, WatchError> {
+    let socket = PacketSocket::open(nic, CABLE_ETHERTYPE)?;
+    Ok(socket.into_ring(RingSize { slots: SLOTS })?)
+}
+
 /// A running watch.
 struct Daemon {
     view: View,
@@ -91,6 +98,8 @@ struct Daemon {
     instance: Instance<Note>,
     note: Note,
     host: HostId,
+    /// The folder of the record of `apply`.
+    state: PathBuf,
     began: Instant,
     run: u64,
     number: u32,
@@ -105,11 +114,18 @@ struct Daemon {
     /// What failed when routes were set last.
     failure: Option<String>,
     stripes: Option<Stripes>,
+    returns: returns::Returns,
 }
 
 /// Watches until SIGTERM or SIGINT; then all routes are as planned again. `text_sum` is the checksum of the
-/// cluster file; `ready` is called once the first hellos are sent.
-pub fn run(cluster: Cluster, host: HostId, text_sum: u32, ready: impl FnOnce()) -> Result<(), WatchError> {
+/// cluster file; `state`: the folder in which `apply` keeps its record of this host; `ready` is called once
+/// the first hellos are sent.
+pub fn run(
+    cluster: Cluster,
+    (host, state): (HostId, &Path),
+    text_sum: u32,
+    ready: impl FnOnce(),
+) -> Result<(), WatchError> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
         let system = |source| WatchError::System { doing: "catch signals", source };
@@ -118,7 +134,7 @@ pub fn run(cluster: Cluster, host: HostId, text_sum: u32, ready: impl FnOnce()) 
     // Late hellos look like dead cables, so the process asks for a higher priority. Without the right to it,
     // it runs like any other process.
     let _ = priority::raise();
-    let mut daemon = Daemon::begin(cluster, host, text_sum)?;
+    let mut daemon = Daemon::begin(cluster, (host, state), text_sum)?;
     daemon.turn();
     ready();
     let result = daemon.watch(&stop);
@@ -127,7 +143,7 @@ pub fn run(cluster: Cluster, host: HostId, text_sum: u32, ready: impl FnOnce()) 
 }
 
 impl Daemon {
-    fn begin(cluster: Cluster, host: HostId, text_sum: u32) -> Result<Self, WatchError> {
+    fn begin(cluster: Cluster, (host, state): (HostId, &Path), text_sum: u32) -> Result<Self, WatchError> {
         let name = cluster.host_of(host).name.clone();
         let note = Note {
             pid: std::process::id().cast_signed(),
@@ -152,6 +168,7 @@ impl Daemon {
             instance,
             note,
             host,
+            state: state.into(),
             began: Instant::now(),
             run,
             number: 0,
@@ -161,6 +178,7 @@ impl Daemon {
             unsure: false,
             failure: None,
             stripes,
+            returns: returns::Returns::default(),
         })
     }
 
@@ -211,6 +229,7 @@ impl Daemon {
 
     fn look_and_tick(&mut self, now: Duration) -> Result<bool, WatchError> {
         let looks = self.rerouting.look(&self.nics.names())?;
+        self.take_back(now, &looks);
         for ((index, ..), look) in self.nics.open.iter().zip(looks) {
             self.view.look(now, *index, look.carrier, look.received);
         }

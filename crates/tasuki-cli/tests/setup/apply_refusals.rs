@@ -167,3 +167,46 @@ fn the_unit_comes_and_goes() {
     assert_eq!(whole(&lab, "n1").lines().filter(|line| line.contains("10.7")).count(), 0);
     assert!(before.contains("eth1"));
 }
+
+#[test]
+fn names_end_with_the_machine_unless_it_is_set_up_again() {
+    if skip_without_root("names_end_with_the_machine_unless_it_is_set_up_again") {
+        return;
+    }
+    let lab = TestLab::up("names-unit", &["--shape", "full:2", "--bare"]);
+    // A host that systemd manages, as far as files tell; its units are the lab host's own.
+    let units = "/etc/systemd/system";
+    lab.sh("n1", &format!("mkdir -p /run/systemd/system {units} && mount -t tmpfs none {units}"));
+    let names = lab.run("n1", &["cat", "/etc/hosts"]);
+    ok(&mut lab.exec("n1", ON_N1));
+    let applied = lab.run("n1", &["cat", "/etc/hosts"]);
+    assert_ne!(applied, names);
+    let unit = lab.run("n1", &["cat", &format!("{units}/tasuki-names.service")]);
+    lab.sh("n1", &format!("test -e {units}/multi-user.target.wants/tasuki-names.service"));
+    let of = |key: &str| unit.lines().find_map(|line| line.strip_prefix(key)).expect("its line").to_owned();
+    // It is not for a host that is set up (systemd.unit(5)).
+    let path = of("ConditionPathExists=!");
+    lab.sh("n1", &format!("test -e {path}"));
+
+    // A restart takes the kernel's state.
+    lab.sh(
+        "n1",
+        "ip link del tasuki0; ip addr flush dev eth1; ip route flush proto 116; rm /run/tasuki/rails.json",
+    );
+    // In a unit two dollar signs are one (systemd.service(5)). A file that is mounted cannot be replaced.
+    let commands = [of("ExecCondition="), of("ExecStart=")]
+        .map(|command| command.replace("$$", "$").replace("/etc/hosts", "/run/names"));
+    lab.sh("n1", &format!("cp /etc/hosts /run/names && test ! -e {path} && {}", commands.join(" && ")));
+    assert_eq!(lab.run("n1", &["cat", "/run/names"]), names);
+    // Without names there is nothing to do, and a host that is set up at every start has no such unit.
+    assert!(!lab.exec("n1", &["sh", "-c", &commands[0]]).output().expect("runs").status.success());
+    ok(&mut lab.exec("n1", ON_N1));
+    assert_eq!(lab.run("n1", &["cat", "/etc/hosts"]), applied);
+    let mut persist = ON_N1.to_vec();
+    persist.push("--persist");
+    ok(&mut lab.exec("n1", &persist));
+    lab.sh("n1", &format!("test -e {units}/tasuki.service && test ! -e {units}/tasuki-names.service"));
+    ok(&mut lab.exec("n1", &[ON_N1[0], "undo"]));
+    assert_eq!(lab.run("n1", &["cat", "/etc/hosts"]), names);
+    assert_eq!(lab.run("n1", &["find", units, "-type", "f"]), "");
+}

@@ -11,6 +11,7 @@ mod discover;
 mod firewall;
 mod install;
 mod others;
+mod returns;
 mod run_setup;
 mod ssh_ways;
 mod striping;

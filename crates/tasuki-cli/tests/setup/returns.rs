@@ -1,0 +1,49 @@
+//! NICs that are taken out of a running host and put back.
+
+use crate::support::{TestLab, eventually, ok, skip_without_root, tasuki, text};
+
+/// Takes eth1 into a network namespace of its own, and has another interface take its number, so that it has
+/// another one when it is back, as a device that is plugged in again. What was set is gone by then.
+const OUT: &str = "
+    unshare --net sleep 1000 > /dev/null 2>&1 &
+    until [ \"$(readlink /proc/$!/ns/net)\" != \"$(readlink /proc/self/ns/net)\" ]; do sleep 0.01; done
+    number=$(cat /sys/class/net/eth1/ifindex)
+    ip link set eth1 netns $!
+    ip link add holder index $number type veth peer name holder-end
+    echo $!";
+
+#[test]
+fn a_nic_that_is_put_back_is_set_up_again() {
+    if skip_without_root("a_nic_that_is_put_back_is_set_up_again") {
+        return;
+    }
+    let lab = TestLab::up("replug", &["--shape", "full:3", "--nics", "2", "--bare"]);
+    let on_lab = |verb: &str, argv: &[&str]| tasuki().args([verb, "--lab", &lab.name]).args(argv).output();
+    ok(tasuki().args(["apply", "--lab", &lab.name, "--offloads", "off"]));
+    let is_off = |host: &str| {
+        let features = lab.run(host, &["ethtool", "-k", "eth1"]);
+        features.contains("tcp-segmentation-offload: off")
+    };
+    assert!(is_off("n1"));
+    let dead = || {
+        let said = on_lab("watch", &["--status", "--json"]).expect("runs");
+        let notes: serde_json::Value = serde_json::from_slice(&said.stdout).expect("JSON");
+        notes.as_array().expect("notes").iter().any(|note| note["dead"].to_string().contains("n1:eth1"))
+    };
+    assert!(!dead());
+    let holder = lab.sh("n1", OUT).trim().to_owned();
+    eventually("the NIC is missed", dead);
+    assert!(!on_lab("diff", &[]).expect("runs").status.success());
+
+    lab.sh("n1", &format!("nsenter --net --target {holder} ip link set eth1 netns $$"));
+    eventually("the cable lives", || !dead());
+    // Address, MTU, settings, neighbours and routes are those of the file, and the offloads as asked for.
+    eventually("all is as planned", || {
+        let said = on_lab("diff", &[]).expect("runs");
+        eprintln!("{}", text(&said));
+        said.status.success()
+    });
+    assert!(is_off("n1"));
+    lab.sh("n1", &format!("kill {holder}; ip link del holder"));
+    ok(tasuki().args(["undo", "--lab", &lab.name]));
+}
