@@ -1,5 +1,6 @@
 //! What a host answers.
 
+use crate::way::Way;
 use serde::de::DeserializeOwned;
 use std::{fmt, io};
 use tasuki_process::Output;
@@ -46,10 +47,8 @@ pub struct Answer {
     pub(crate) label: String,
     /// Whether the command was the host's `tasuki`.
     pub(crate) runs_tasuki: bool,
-    /// How ssh reaches the host, as one would type it; `None`: without ssh.
-    pub(crate) ssh: Option<String>,
-    /// Whether a cluster file says how it is reached.
-    pub(crate) has_file: bool,
+    /// How ssh reaches the host; `None`: without ssh.
+    pub(crate) ssh: Option<Way>,
     /// The program that was run to reach the host, for the error that it cannot be run.
     pub(crate) program: String,
     /// How the command ended.
@@ -103,8 +102,9 @@ impl Answer {
         let plain = |why: String| (why, None);
         let (why, remedy) = match (&self.output, &self.ssh) {
             (Err(error), _) => plain(format!("cannot run {}: {error}", self.program)),
-            (Ok(output), Some(target)) if output.code == Some(NOT_REACHED) => {
-                not_reached(target, self.has_file, output)
+            (Ok(output), Some(way)) if output.code == Some(NOT_REACHED) => {
+                let why = format!("it does not answer: {}", said(output));
+                (why, Some(way.remedy()))
             }
             (Ok(output), Some(_)) if output.code == Some(NOT_FOUND) && self.runs_tasuki => not_found(output),
             (Ok(output), Some(_)) => plain(failure(output).trim_end_matches('.').into()),
@@ -129,15 +129,9 @@ fn failure(output: &Output) -> String {
     format!("{}: {}", output.reason(), output.stderr_tail(TAIL_LINES))
 }
 
-/// What failed, and what helps, where ssh did not reach the machine that it was to reach as `target` says.
-fn not_reached(target: &str, has_file: bool, output: &Output) -> (String, Option<String>) {
-    let said = output.stderr_tail(TAIL_LINES);
-    let place = match has_file {
-        true => "`management` and `ssh` in the cluster file say how it is reached",
-        false => "~/.ssh/config can say how it is reached",
-    };
-    let why = format!("it does not answer: {}", said.trim_end_matches('.'));
-    (why, Some(format!("try `ssh {target} true`; {place}")))
+/// The end of what a command printed on standard error.
+fn said(output: &Output) -> String {
+    output.stderr_tail(TAIL_LINES).trim_end_matches('.').to_owned()
 }
 
 /// What failed, and what helps, where the machine's shell did not find `tasuki`.
@@ -156,13 +150,12 @@ mod tests {
         let output =
             Output { code: Some(code), stdout: stdout.into(), stderr: stderr.into(), ..Output::default() };
         let name = || String::from("n2");
-        let ssh = ssh.map(str::to_owned);
+        let ssh = ssh.map(|target| Way { target: target.into(), has_file: true, ..Way::default() });
         Answer {
             host: name(),
             label: name(),
             runs_tasuki: true,
             ssh,
-            has_file: true,
             program: "ssh".into(),
             output: Ok(output),
         }

@@ -4,6 +4,7 @@ use crate::{
     Answer, FleetError, LabHosts, SshHosts, Task, for_each_host, host_name,
     ssh::local,
     task::{Input, Program},
+    way::Way,
 };
 use std::{fs::File, path::Path, process::Command};
 use tasuki_cluster::{Cluster, HostId, NicId, Rate};
@@ -133,11 +134,10 @@ impl Fleet {
         let (label, ssh) = match self {
             Self::Local => ("this machine".into(), None),
             Self::Lab(_) => (name.clone(), None),
-            Self::Ssh(hosts) => (name.clone(), hosts.target(HostId(host)).map(|target| target.to_string())),
+            Self::Ssh(hosts) => (name.clone(), Way::of(hosts, HostId(host))),
         };
-        let has_file = self.cluster().is_some_and(|cluster| cluster.source.is_some());
         let runs_tasuki = task.program == Program::Tasuki;
-        Answer { host: name, label, runs_tasuki, ssh, has_file, program, output }
+        Answer { host: name, label, runs_tasuki, ssh, program, output }
     }
 
     /// Runs the same task on all hosts at once.

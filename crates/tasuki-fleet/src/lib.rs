@@ -18,6 +18,7 @@ mod local;
 mod ssh;
 mod stream;
 mod task;
+mod way;
 
 pub use agents::Agents;
 pub use answer::{Answer, HostError};

@@ -3,7 +3,7 @@
 use nix::{ifaddrs::getifaddrs, sys::socket::SockaddrStorage, unistd::gethostname};
 use std::{
     ffi::OsStr,
-    net::{IpAddr, ToSocketAddrs},
+    net::{IpAddr, Ipv4Addr, ToSocketAddrs},
     process::Command,
 };
 
@@ -21,6 +21,11 @@ pub(crate) fn leads_here(address: &str) -> bool {
     let Ok(interfaces) = getifaddrs() else { return true };
     let own: Vec<IpAddr> = interfaces.filter_map(|interface| ip(&interface.address?)).collect();
     found.any(|address| address.ip().is_loopback() || own.contains(&address.ip()))
+}
+
+/// Whether a name, or an address, leads to this address.
+pub(crate) fn leads_to(name: &str, address: Ipv4Addr) -> bool {
+    (name, 0).to_socket_addrs().is_ok_and(|mut found| found.any(|found| found.ip() == address))
 }
 
 fn ip(address: &SockaddrStorage) -> Option<IpAddr> {

@@ -3,15 +3,16 @@
 use crate::{
     host_name,
     jump::{QUIET, arguments},
-    local::leads_here,
+    local::{leads_here, leads_to},
     task::{Program, Task},
     this_program,
 };
 use std::{
     ffi::{OsStr, OsString},
+    net::Ipv4Addr,
     process::Command,
 };
-use tasuki_cluster::{Cluster, HostId, SshAddress, SshTarget};
+use tasuki_cluster::{AddressPlan, Cluster, HostId, SshAddress, SshTarget};
 use tasuki_process::quote;
 
 /// The machines of a cluster file, which ssh reaches as the file's `management` and `ssh` say.
@@ -51,6 +52,12 @@ impl SshHosts {
         (self.own != Some(host)).then(|| self.cluster.ssh_target(host))
     }
 
+    /// The address of a host's cables, if that is where ssh goes to reach it.
+    pub(crate) fn by_cables(&self, host: HostId) -> Option<Ipv4Addr> {
+        let target = self.target(host).filter(|target| target.jump.is_none())?;
+        identity(&self.cluster, host).filter(|identity| leads_to(target.address, *identity))
+    }
+
     pub(crate) fn of_task(&self, host: HostId, task: &Task) -> Command {
         let Some(target) = self.target(host) else { return local(task) };
         let tasuki: &[String] = if task.program == Program::Tasuki { &self.tasuki } else { &[] };
@@ -64,12 +71,23 @@ impl SshHosts {
 }
 
 /// The host of a cluster that is this machine: it has this machine's name, and an address of this machine if
-/// the file gives it one.
+/// the file gives it one. A name that leads to the address that the host has while it is set up, and so may
+/// have now or not, is its own.
 fn own_host(cluster: &Cluster) -> Option<HostId> {
     let name = host_name();
     let own = cluster.hosts.iter().position(|host| host.name == name)?;
-    let address = cluster.hosts[own].management.as_ref().map(SshAddress::address);
-    address.is_none_or(leads_here).then_some(HostId(own))
+    let own = HostId(own);
+    let is_own = |address: &str| {
+        leads_here(address) || identity(cluster, own).is_some_and(|identity| leads_to(address, identity))
+    };
+    let address = cluster.host_of(own).management.as_ref().map(SshAddress::address);
+    address.is_none_or(is_own).then_some(own)
+}
+
+/// The address by which the names of hosts that are set up lead to a host.
+fn identity(cluster: &Cluster, host: HostId) -> Option<Ipv4Addr> {
+    let plan = AddressPlan::new(cluster).ok()?;
+    plan.hosts.get(host.0).map(|host| host.identity)
 }
 
 /// A task on this machine.
@@ -178,7 +196,15 @@ mod tests {
             assert_eq!(reached(Some(far)), (true, None), "{far}");
         }
         // RFC 6761 has localhost lead to the machine itself, and .invalid nowhere.
-        for near in [None, Some("root@127.0.0.1"), Some("::1"), Some("localhost"), Some("alias.invalid")] {
+        // The address that the host has while it is set up tells no other machine, whoever has it now.
+        for near in [
+            Some("root@10.77.0.1"),
+            None,
+            Some("root@127.0.0.1"),
+            Some("::1"),
+            Some("localhost"),
+            Some("alias.invalid"),
+        ] {
             assert_eq!(reached(near), (false, Some(HostId(0))), "{near:?}");
         }
     }

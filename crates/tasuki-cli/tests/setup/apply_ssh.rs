@@ -115,3 +115,41 @@ fn down_restores_hosts_that_are_given_by_names() {
     ok(&mut run("down"));
     same_of_all("after down", &before, &lab);
 }
+
+/// One host was started again: its name leads the others to an address that it has not any more.
+#[test]
+fn a_host_that_was_started_again_is_told_from_one_that_is_off() {
+    let test = "a_host_that_was_started_again_is_told_from_one_that_is_off";
+    if skip_without_root(test) {
+        return;
+    }
+    let Some(sshd) = Ssh::prepare(test) else { return };
+    let file = ok(tasuki().args(["cluster", "new", "full:2"]));
+    fs::write(sshd.path().join("cluster.toml"), file).expect("writes");
+    let lab = TestLab::up("again", &["--shape", "full:2", "--bare"]);
+    for host in ["n1", "n2"] {
+        sshd.serve(&lab, host);
+    }
+    let ssh = ssh_with_names(sshd.path());
+    let run = |argv: &[&str]| {
+        let mut command = lab.exec("n1", &[&[TASUKI], argv, &["--ssh", &ssh, "--remote", TASUKI]].concat());
+        command.current_dir(sshd.path());
+        command
+    };
+    ok(&mut run(&["apply", "cluster.toml", "--no-watch"]));
+    lab.sh(
+        "n2",
+        "sed -i -E 's/\"boot\": \"[^\"]*\"/\"boot\": \"before\"/' /run/tasuki-state/changes.json
+        ip link del tasuki0; ip addr flush dev eth1; ip route flush proto 116; rm /run/tasuki/rails.json",
+    );
+    let output = run(&["apply", "cluster.toml"]).output().expect("runs");
+    let said = text(&output);
+    for word in ["n2: it does not answer", "leads to 10.77.0.2", "`sudo tasuki down cluster.toml`"] {
+        assert!(!output.status.success() && said.contains(word), "{word:?} is not in: {said}");
+    }
+    // What it advises works.
+    ok(&mut run(&["down", "cluster.toml"]));
+    ok(&mut run(&["apply", "cluster.toml"]));
+    ok(&mut run(&["diff", "cluster.toml"]));
+    ok(&mut run(&["down", "cluster.toml"]));
+}
