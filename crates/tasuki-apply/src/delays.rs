@@ -28,10 +28,12 @@ pub fn folder(state: &Path) -> PathBuf {
 }
 
 impl Delays {
-    /// The delays that the cluster has for a host. `state` is the folder of the host's record.
-    pub fn of(cluster: &Cluster, host: HostId, state: &Path) -> Self {
+    /// The delays that the cluster has for a host, but for NICs that are `missing` there. `state` is the
+    /// folder of the host's record.
+    pub fn of(cluster: &Cluster, host: HostId, missing: &[String], state: &Path) -> Self {
         let (mut wishes, mut nics) = (Vec::new(), Vec::new());
-        for (interface, wish) in cluster.delays(host) {
+        let is_there = |interface: &str| !missing.iter().any(|one| one == interface);
+        for (interface, wish) in cluster.delays(host).into_iter().filter(|(name, _)| is_there(name)) {
             let interface = interface.to_owned();
             match wish {
                 DelayWish::Set(delay) => wishes.push(Wish { interface, delay, means: None }),

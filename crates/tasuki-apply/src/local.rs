@@ -13,7 +13,7 @@ use std::{
     process::{Command, Stdio},
     sync::Arc,
 };
-use tasuki_cluster::{AddressPlan, AddressStyle, Cluster, HostId};
+use tasuki_cluster::{AddressPlan, AddressStyle, Cluster, HostId, HostPlan};
 use tasuki_host::{Change, Key, Mode, Persistence, Report, Setup, UNIT_FOLDER, Wanted, daemon};
 
 /// Applies a cluster to this host, as its host `name`. What goes wrong is in the report.
@@ -38,6 +38,10 @@ struct Applying<'a> {
     folder: PathBuf,
     setup: Setup,
     wanted: Wanted,
+    /// The host's plan with all NICs of the file.
+    plan: HostPlan,
+    /// NICs of the file that are not there, and are left out.
+    missing: Vec<String>,
     delays: Delays,
 }
 
@@ -64,8 +68,11 @@ impl<'a> Applying<'a> {
         if options.no_names {
             wanted.names.clear();
         }
-        let delays = Delays::of(cluster, host, &folder);
-        Ok(Self { name, options, cluster, mode, folder, setup, wanted, delays })
+        let plan = wanted.plan.clone();
+        let missing = if options.allow_missing { setup.missing(&plan) } else { Vec::new() };
+        wanted.plan.leave_out(&missing);
+        let delays = Delays::of(cluster, host, &missing, &folder);
+        Ok(Self { name, options, cluster, mode, folder, setup, wanted, plan, missing, delays })
     }
 
     fn run(mut self) -> Result<Report, ApplyError> {
@@ -85,6 +92,10 @@ impl<'a> Applying<'a> {
         }
         let mut stop_after = crash_point::in_apply();
         let mut report = self.setup.apply(&self.wanted, &mut stop_after).map_err(ApplyError::Unfinished)?;
+        report.notes.extend(self.missing.iter().map(|nic| {
+            let later = if self.wanted.watched { "; tasuki watch sets it up when it comes" } else { "" };
+            format!("there is no interface {nic}: left out{later}")
+        }));
         if self.mode != Mode::Change {
             let cluster = watcher::cluster_checksum(self.cluster);
             report.notes.extend(watcher::take_detours(&mut report.changes, Some(cluster)));
@@ -130,14 +141,14 @@ impl<'a> Applying<'a> {
             state,
             cluster: self.cluster.to_toml(),
             // The unit's folder is not among them, because the record remembers it.
-            argv: self.options.argv(),
+            argv: ApplyOptions { allow_missing: true, ..self.options.clone() }.argv(),
             watched: self.wanted.watched,
             tuned: self.delays.is_dynamic(),
         };
         if persistence.watched || persistence.tuned {
             persistence.argv.push("--watch-by-unit".into());
         }
-        self.wanted.files.extend(persistence.files(&self.wanted.plan));
+        self.wanted.files.extend(persistence.files(&self.plan));
         Ok(())
     }
 

@@ -47,6 +47,8 @@ pub struct ApplyOptions {
     pub rate: Option<Rate>,
     /// Leave `/etc/hosts` alone.
     pub no_names: bool,
+    /// Set up the NICs that are there, although others of the file are not.
+    pub allow_missing: bool,
     /// Turn forwarding off where the plan does not need it.
     pub stop_forwarding: bool,
     /// Do not start `tasuki watch`.
@@ -73,6 +75,7 @@ impl ApplyOptions {
         option("--rate", self.rate.map(|rate| rate.to_string()));
         let flags = [
             ("--no-names", self.no_names),
+            ("--allow-missing", self.allow_missing),
             ("--stop-forwarding", self.stop_forwarding),
             ("--no-watch", self.no_watch),
         ];

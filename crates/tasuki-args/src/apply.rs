@@ -83,6 +83,10 @@ pub struct ApplyArgs {
     /// Leave /etc/hosts alone; otherwise the hosts' names lead to their identity addresses
     #[arg(long)]
     pub no_names: bool,
+    /// Set up the NICs that are there, although others of the file are missing; `tasuki watch` sets these up
+    /// when they come. The unit of --persist does so
+    #[arg(long)]
+    pub allow_missing: bool,
     /// Do not start `tasuki watch`, which leads pairs of hosts around dead cables; as `fallback = false` in
     /// the file
     #[arg(long)]

@@ -25,7 +25,7 @@ pub enum HostError {
     /// The plan names an interface that the host does not have.
     #[error(
         "{host}: there is no interface {interface}; it has {present}. Correct the NIC's name, in the cluster \
-         file if it stands there"
+         file if it stands there, or set up the others with --allow-missing"
     )]
     NoInterface {
         /// Host name.

@@ -3,7 +3,10 @@
 //! what `apply` had set.
 
 use crate::{
-    Change, HostError, Key, Value, desired::of_plan, difference::difference, journal::Journal,
+    Change, HostError, Key, Value,
+    desired::{forwarding, of_plan},
+    difference::difference,
+    journal::Journal,
     reroute::Rerouting,
 };
 use std::path::Path;
@@ -11,19 +14,23 @@ use tasuki_cluster::{HostPlan, MacAddr};
 
 impl Rerouting {
     /// Gives a NIC what the plan says that it has, and what else `apply` has set there by its record in
-    /// `folder`. Routes are left to [`Rerouting::set_routes`]. `mac`: the address that the cluster file gives
-    /// it.
+    /// `folder`, in which this is noted first, so that `undo` takes it back. Routes are left to
+    /// [`Rerouting::set_routes`]. `mac`: the address that the cluster file gives it. Returns false, and does
+    /// nothing, on a host that `apply` has not set up.
     ///
     /// # Errors
-    /// If it is not there, or has another MAC address: then it is another NIC. If the record cannot be read,
-    /// or the kernel refuses a setting; those before it are made.
+    /// If it is not there, or has another MAC address: then it is another NIC. If another process has the
+    /// record, or the kernel refuses a setting; those before it are made.
     pub fn set_up_again(
         &mut self,
         plan: &HostPlan,
         interface: &str,
         mac: Option<MacAddr>,
         folder: &Path,
-    ) -> Result<(), HostError> {
+    ) -> Result<bool, HostError> {
+        if Journal::read_only(&plan.host, folder).load()?.is_none() {
+            return Ok(false);
+        }
         let kernel = self.kernel();
         kernel.refresh()?;
         let actual = kernel.link(interface)?.mac.map(MacAddr);
@@ -33,14 +40,18 @@ impl Rerouting {
             let (host, interface) = (plan.host.clone(), interface.to_owned());
             return Err(HostError::Mac { host, interface, actual, planned });
         }
-        let record = Journal::read_only(&plan.host, folder).load()?;
-        let made = record.map(|(record, _)| record.changes).unwrap_or_default();
-        let desired = of_nic(plan, &made, interface);
+        let journal = Journal::lock(&plan.host, folder)?;
+        let Some((mut record, _)) = journal.load()? else { return Ok(false) };
+        let desired = of_nic(plan, &record.changes, interface);
         let actual = kernel.read_all(desired.iter().map(|(key, _)| key))?;
-        for change in difference(&desired, &actual, &[]) {
+        let changes = difference(&desired, &actual, &[]);
+        record.add(&changes);
+        record.guard(kernel.read_all(&[forwarding(interface)])?);
+        journal.save(&record)?;
+        for change in changes {
             kernel.write(&change.key, &change.to)?;
         }
-        Ok(())
+        Ok(true)
     }
 }
 

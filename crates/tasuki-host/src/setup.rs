@@ -24,6 +24,7 @@ use carrier::Carriers;
 use filters::spare_filters;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use tasuki_cluster::HostPlan;
 
 /// What a call does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +112,12 @@ impl Setup {
         self.verify(wanted, &record, &mut report)?;
         report.done = true;
         Ok(report)
+    }
+
+    /// The cabled NICs of a plan that are not there.
+    pub fn missing(&self, plan: &HostPlan) -> Vec<String> {
+        let names = plan.cabled().map(|(interface, _)| interface);
+        names.filter(|name| self.kernel.link(name).is_err()).map(str::to_owned).collect()
     }
 
     /// The folder of the systemd unit that an earlier `apply` installed, if one did.

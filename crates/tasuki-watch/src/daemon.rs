@@ -35,12 +35,13 @@ const SLOTS: u32 = 128;
 
 /// The cabled NICs of a host, each with a ring that receives cable probes.
 pub struct Nics {
-    /// Of each open NIC: its index in the cluster file, its name, its ring.
-    open: Vec<(usize, String, PacketRing)>,
+    /// Of each cabled NIC: its index in the cluster file, its name, and its ring, if the NIC was there.
+    open: Vec<(usize, String, Option<PacketRing>)>,
 }
 
 impl Nics {
-    /// Opens the NICs of a host that have a cable. Needs `CAP_NET_RAW`.
+    /// Opens the NICs of a host that have a cable. Those that are not there may come later. Needs
+    /// `CAP_NET_RAW`.
     pub fn open(cluster: &Cluster, host: HostId) -> Result<Self, WatchError> {
         let nics = cluster.host_of(host).nics.iter().enumerate();
         let is_cabled = |index| {
@@ -62,7 +63,8 @@ impl Nics {
         let mut waiting: Vec<_> = self
             .open
             .iter()
-            .map(|(.., ring)| PollFd::new(ring.socket().as_fd(), PollFlags::POLLIN))
+            .filter_map(|(.., ring)| ring.as_ref())
+            .map(|ring| PollFd::new(ring.socket().as_fd(), PollFlags::POLLIN))
             .collect();
         // Rounded up, because a wait of 0 ms would spin until the time has come.
         let limit = limit + Duration::from_micros(999);
@@ -84,10 +86,14 @@ impl Nics {
     }
 }
 
-/// A ring that receives the cable probes of a NIC.
-fn ring(nic: &str) -> Result<PacketRing, WatchError> {
-    let socket = PacketSocket::open(nic, CABLE_ETHERTYPE)?;
-    Ok(socket.into_ring(RingSize { slots: SLOTS })?)
+/// A ring that receives the cable probes of a NIC; `None`: it is not there.
+fn ring(nic: &str) -> Result<Option<PacketRing>, WatchError> {
+    let open = || PacketSocket::open(nic, CABLE_ETHERTYPE)?.into_ring(RingSize { slots: SLOTS });
+    match open() {
+        Ok(ring) => Ok(Some(ring)),
+        Err(error) if error.source.raw_os_error() == Some(Errno::ENODEV as i32) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// A running watch.
@@ -218,7 +224,7 @@ impl Daemon {
         for (index, _, ring) in &mut self.nics.open {
             // At most as many as the ring holds, so that a flood does not keep the loop from its other work.
             for _ in 0..SLOTS {
-                let Some(frame) = ring.next_frame() else { break };
+                let Some(frame) = ring.as_mut().and_then(PacketRing::next_frame) else { break };
                 if let Some(Ok(probe)) = frame.get(ETHERNET..).map(CableProbe::parse) {
                     changed |= self.view.hear(now, *index, &probe);
                 }
@@ -248,6 +254,7 @@ impl Daemon {
         let own = cluster.host_of(self.host);
         let mut probe = Vec::new();
         for (index, name, ring) in &self.nics.open {
+            let Some(ring) = ring else { continue };
             let socket = ring.socket();
             let interface = socket.interface();
             let room = (interface.mtu as usize).saturating_sub(CABLE_HEAD_LEN + own.name.len() + name.len());

@@ -137,6 +137,7 @@ fn apply_options(arguments: &ApplyArgs) -> ApplyOptions {
         rings: arguments.rings,
         rate: arguments.rate,
         no_names: arguments.no_names,
+        allow_missing: arguments.allow_missing,
         stop_forwarding: arguments.stop_forwarding,
         no_watch: arguments.no_watch,
         watch_by_unit: arguments.watch_by_unit,

@@ -47,3 +47,37 @@ fn a_nic_that_is_put_back_is_set_up_again() {
     lab.sh("n1", &format!("kill {holder}; ip link del holder"));
     ok(tasuki().args(["undo", "--lab", &lab.name]));
 }
+
+#[test]
+fn a_host_without_one_of_its_nics_is_set_up_all_the_same() {
+    if skip_without_root("a_host_without_one_of_its_nics_is_set_up_all_the_same") {
+        return;
+    }
+    let lab = TestLab::up("late", &["--shape", "full:2", "--nics", "2", "--bare"]);
+    let holder = lab.sh("n1", OUT).trim().to_owned();
+    let apply = |argv: &[&str]| {
+        let all = ["/run/tasuki/bin/tasuki", "apply", "/run/tasuki/cluster.toml", "--host", "n1"];
+        lab.exec("n1", &[&all[..], argv].concat()).output().expect("runs")
+    };
+    let refused = apply(&[]);
+    let said = text(&refused);
+    assert!(!refused.status.success() && said.contains("n1: there is no interface eth1"), "{said}");
+    assert!(said.contains("--allow-missing"), "{said}");
+    // As the unit of --persist does at the start of a machine.
+    let done = apply(&["--allow-missing"]);
+    let said = text(&done);
+    assert!(done.status.success() && said.contains("there is no interface eth1: left out"), "{said}");
+    ok(tasuki().args(["apply", "--lab", &lab.name, "--allow-missing"]));
+    assert!(lab.run("n1", &["ip", "route", "get", "10.77.0.2"]).contains("dev eth2"));
+
+    lab.sh("n1", &format!("nsenter --net --target {holder} ip link set eth1 netns $$"));
+    eventually("the late NIC is set up", || {
+        let said = tasuki().args(["diff", "--lab", &lab.name]).output().expect("runs");
+        eprintln!("{}", text(&said));
+        said.status.success()
+    });
+    lab.sh("n1", &format!("kill {holder}; ip link del holder"));
+    ok(tasuki().args(["undo", "--lab", &lab.name]));
+    let left = lab.run("n1", &["ip", "address"]);
+    assert!(!left.contains(" 10.7"), "{left}");
+}

@@ -115,6 +115,23 @@ impl HostPlan {
         links.chain(self.bare.iter().map(|bare| (bare.interface.as_str(), bare.mtu)))
     }
 
+    /// Leaves out NICs that are not there: their addresses, neighbours and settings, next hops by them, and
+    /// routes that have no other. Striping goes with any of its NICs, since its table has all of them.
+    pub fn leave_out(&mut self, missing: &[String]) {
+        let is_there = |interface: &str| !missing.iter().any(|one| one == interface);
+        let of_setting = |path: &str| {
+            let rest = path.strip_prefix("net/ipv4/conf/").unwrap_or_default();
+            rest.split('/').next().unwrap_or_default().to_owned()
+        };
+        self.links.retain(|link| is_there(&link.interface));
+        self.bare.retain(|bare| is_there(&bare.interface));
+        self.neighbours.retain(|neighbour| is_there(&neighbour.interface));
+        self.sysctls.retain(|setting| is_there(&of_setting(&setting.path)));
+        self.routes.iter_mut().for_each(|route| route.next_hops.retain(|hop| is_there(&hop.interface)));
+        self.routes.retain(|route| !route.next_hops.is_empty());
+        self.striping.take_if(|striping| !striping.nics.iter().all(|nic| is_there(&nic.interface)));
+    }
+
     /// Whether routes of other hosts lead through this one, so that it forwards their packets.
     pub fn relays(&self) -> bool {
         let asks = striping::asks();
