@@ -4,13 +4,14 @@ use crate::support::{TestLab, eventually, ok, skip_without_root, tasuki, text};
 
 /// Takes eth1 into a network namespace of its own, and has another interface take its number, so that it has
 /// another one when it is back, as a device that is plugged in again. What was set is gone by then.
-const OUT: &str = "
-    unshare --net sleep 1000 > /dev/null 2>&1 &
-    until [ \"$(readlink /proc/$!/ns/net)\" != \"$(readlink /proc/self/ns/net)\" ]; do sleep 0.01; done
+const OUT: &str = "ip netns add aside
     number=$(cat /sys/class/net/eth1/ifindex)
-    ip link set eth1 netns $!
-    ip link add holder index $number type veth peer name holder-end
-    echo $!";
+    ip link set eth1 netns aside
+    ip link add holder index $number type veth peer name holder-end";
+/// Puts it back.
+const BACK: &str = "ip -n aside link set eth1 netns $$";
+/// Removes what the two have made.
+const TIDY: &str = "ip link del holder; ip netns del aside";
 
 #[test]
 fn a_nic_that_is_put_back_is_set_up_again() {
@@ -31,11 +32,11 @@ fn a_nic_that_is_put_back_is_set_up_again() {
         notes.as_array().expect("notes").iter().any(|note| note["dead"].to_string().contains("n1:eth1"))
     };
     assert!(!dead());
-    let holder = lab.sh("n1", OUT).trim().to_owned();
+    lab.sh("n1", OUT);
     eventually("the NIC is missed", dead);
     assert!(!on_lab("diff", &[]).expect("runs").status.success());
 
-    lab.sh("n1", &format!("nsenter --net --target {holder} ip link set eth1 netns $$"));
+    lab.sh("n1", BACK);
     eventually("the cable lives", || !dead());
     // Address, MTU, settings, neighbours and routes are those of the file, and the offloads as asked for.
     eventually("all is as planned", || {
@@ -44,7 +45,7 @@ fn a_nic_that_is_put_back_is_set_up_again() {
         said.status.success()
     });
     assert!(is_off("n1"));
-    lab.sh("n1", &format!("kill {holder}; ip link del holder"));
+    lab.sh("n1", TIDY);
     ok(tasuki().args(["undo", "--lab", &lab.name]));
 }
 
@@ -54,7 +55,7 @@ fn a_host_without_one_of_its_nics_is_set_up_all_the_same() {
         return;
     }
     let lab = TestLab::up("late", &["--shape", "full:2", "--nics", "2", "--bare"]);
-    let holder = lab.sh("n1", OUT).trim().to_owned();
+    lab.sh("n1", OUT);
     let apply = |argv: &[&str]| {
         let all = ["/run/tasuki/bin/tasuki", "apply", "/run/tasuki/cluster.toml", "--host", "n1"];
         lab.exec("n1", &[&all[..], argv].concat()).output().expect("runs")
@@ -70,13 +71,13 @@ fn a_host_without_one_of_its_nics_is_set_up_all_the_same() {
     ok(tasuki().args(["apply", "--lab", &lab.name, "--allow-missing"]));
     assert!(lab.run("n1", &["ip", "route", "get", "10.77.0.2"]).contains("dev eth2"));
 
-    lab.sh("n1", &format!("nsenter --net --target {holder} ip link set eth1 netns $$"));
+    lab.sh("n1", BACK);
     eventually("the late NIC is set up", || {
         let said = tasuki().args(["diff", "--lab", &lab.name]).output().expect("runs");
         eprintln!("{}", text(&said));
         said.status.success()
     });
-    lab.sh("n1", &format!("kill {holder}; ip link del holder"));
+    lab.sh("n1", TIDY);
     ok(tasuki().args(["undo", "--lab", &lab.name]));
     let left = lab.run("n1", &["ip", "address"]);
     assert!(!left.contains(" 10.7"), "{left}");
