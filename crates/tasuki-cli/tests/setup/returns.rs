@@ -8,8 +8,10 @@ const OUT: &str = "ip netns add aside
     number=$(cat /sys/class/net/eth1/ifindex)
     ip link set eth1 netns aside
     ip link add holder index $number type veth peer name holder-end";
-/// Puts it back.
-const BACK: &str = "ip -n aside link set eth1 netns $$";
+/// Puts it back, as a driver makes it.
+const BACK: &str = "ip -n aside link set eth1 mtu 1400
+    ip netns exec aside ethtool -K eth1 tso on > /dev/null
+    ip -n aside link set eth1 netns $$";
 /// Removes what the two have made.
 const TIDY: &str = "ip link del holder; ip netns del aside";
 
@@ -18,7 +20,7 @@ fn a_nic_that_is_put_back_is_set_up_again() {
     if skip_without_root("a_nic_that_is_put_back_is_set_up_again") {
         return;
     }
-    let lab = TestLab::up("replug", &["--shape", "full:3", "--nics", "2", "--bare"]);
+    let lab = TestLab::up("replug", &["--shape", "pair:2", "--bare", "--offloads"]);
     let on_lab = |verb: &str, argv: &[&str]| tasuki().args([verb, "--lab", &lab.name]).args(argv).output();
     ok(tasuki().args(["apply", "--lab", &lab.name, "--offloads", "off"]));
     let is_off = |host: &str| {
@@ -54,7 +56,7 @@ fn a_host_without_one_of_its_nics_is_set_up_all_the_same() {
     if skip_without_root("a_host_without_one_of_its_nics_is_set_up_all_the_same") {
         return;
     }
-    let lab = TestLab::up("late", &["--shape", "full:2", "--nics", "2", "--bare"]);
+    let lab = TestLab::up("late", &["--shape", "pair:2", "--bare"]);
     lab.sh("n1", OUT);
     let apply = |argv: &[&str]| {
         let all = ["/run/tasuki/bin/tasuki", "apply", "/run/tasuki/cluster.toml", "--host", "n1"];
