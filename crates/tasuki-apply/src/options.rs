@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use tasuki_cluster::Rate;
-use tasuki_host::RingLength;
+use tasuki_host::{RingLength, UNIT_FOLDER};
 
 /// What `apply`, `undo` and `status` are told alike.
 #[derive(Clone, Debug, Default)]
@@ -62,6 +62,12 @@ pub struct ApplyOptions {
 }
 
 impl ApplyOptions {
+    /// The defaults, `persist`: at every start of the hosts.
+    pub fn at_every_start(persist: bool) -> Self {
+        let unit = if persist { UnitWish::Install(UNIT_FOLDER.into()) } else { UnitWish::AsBefore };
+        Self { unit, ..Self::default() }
+    }
+
     /// The arguments that have `tasuki apply` do the same, besides those about its systemd unit.
     pub(crate) fn argv(&self) -> Vec<String> {
         let mut argv = Vec::new();

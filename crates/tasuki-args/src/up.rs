@@ -3,6 +3,7 @@
 use super::{RemoteArgs, install::PREFIX, install::SshArgs, overwrite::Overwrite};
 use clap::Args;
 use std::{path::PathBuf, time::Duration};
+use tasuki_process::quote;
 
 /// Options of `tasuki up`.
 #[derive(Debug, Args)]
@@ -20,6 +21,7 @@ this command itself is killed, `tasuki down` does that.
 Examples:
   tasuki up root@n1 root@n2 root@n3 root@n4
   tasuki up --sudo --yes n1 n2                # as a user who may run sudo; asks nothing
+  tasuki up --persist root@n1 root@n2         # set up at every start of the machines, too
   tasuki lab up --shape full:4 --name bare --bare && tasuki up --lab bare
   tasuki down cluster.toml                    # all hosts as before
 
@@ -40,6 +42,9 @@ pub struct UpArgs {
     /// Ask nothing: set up what is found
     #[arg(long, short)]
     pub yes: bool,
+    /// Set the hosts up at every start, too, by a systemd unit. Otherwise a restart takes all but Tasuki away
+    #[arg(long, conflicts_with = "lab")]
+    pub persist: bool,
     /// Hosts have Tasuki already: install nothing
     #[arg(long)]
     pub no_install: bool,
@@ -64,6 +69,21 @@ pub struct UpArgs {
     /// How hosts are reached
     #[command(flatten)]
     pub ssh: SshArgs,
+}
+
+impl UpArgs {
+    /// What can be typed once the hosts are ready, in lines; `down`: the command that restores them.
+    pub fn next_steps(&self, down: &str) -> String {
+        let hosts = match &self.lab {
+            Some(lab) => format!("--lab {lab}"),
+            None => format!("--cluster {}", quote(self.output.as_os_str())),
+        };
+        let lasting = match self.persist || self.lab.is_some() {
+            true => "",
+            false => "  the same with --persist    # hosts are set up at every start, too\n",
+        };
+        format!("  tasuki run {hosts} -n 8 ./my_mpi_program\n{lasting}  {down}")
+    }
 }
 
 /// Options of `tasuki down`.
@@ -105,4 +125,25 @@ pub struct DownArgs {
     /// How hosts are reached
     #[command(flatten)]
     pub remote: RemoteArgs,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        up: UpArgs,
+    }
+
+    #[test]
+    fn what_comes_next_says_how_it_lasts() {
+        let steps = |argv: &str| Line::parse_from(argv.split(' ')).up.next_steps("tasuki down");
+        let steps = [steps("up n1 n2"), steps("up n1 n2 --persist"), steps("up --lab four")];
+        assert!(steps.iter().all(|steps| steps.ends_with("\n  tasuki down")), "{steps:?}");
+        assert_eq!(steps.each_ref().map(|steps| steps.contains("--persist")), [true, false, false]);
+        assert!(steps[2].contains("--lab four -n 8") && steps[0].contains("--cluster cluster.toml -n 8"));
+    }
 }

@@ -79,7 +79,7 @@ pub fn up(arguments: &UpArgs) -> Result<ExitCode, Failure> {
     step(arguments, 3, "diff, apply, check");
     let down = down_command(arguments, &remote);
     let terminal = Terminal::new(arguments.yes, arguments.json, &down, &interrupted);
-    let (host_options, options) = (HostOptions::default(), ApplyOptions::default());
+    let (host_options, options) = (HostOptions::default(), ApplyOptions::at_every_start(arguments.persist));
     let up = Up::new(&fleet, &host_options, &options, &terminal, &interrupted)
         .map_err(|why| ended(Failure::new(why)))?;
     let mut ending = up.run();
@@ -111,7 +111,7 @@ pub fn up(arguments: &UpArgs) -> Result<ExitCode, Failure> {
         })
     } else {
         if why.is_none() {
-            ready(arguments, &down, time);
+            println!("\nReady after {:.0} s. What now:\n{}", time.as_secs_f64(), arguments.next_steps(&down));
         }
         written()
     };
@@ -151,16 +151,6 @@ fn find(arguments: &UpArgs, fleet: Fleet) -> Result<(Fleet, Description), Failur
         println!("\n{note}");
     }
     Ok((with_cluster(&fleet, cluster), found))
-}
-
-fn ready(arguments: &UpArgs, down: &str, time: Duration) {
-    let hosts = match &arguments.lab {
-        Some(lab) => format!("--lab {lab}"),
-        None => format!("--cluster {}", quote(arguments.output.as_os_str())),
-    };
-    println!("\nReady after {:.0} s. What now:", time.as_secs_f64());
-    println!("  tasuki run {hosts} -n 8 ./my_mpi_program");
-    println!("  {down}");
 }
 
 /// Puts Tasuki on hosts that lack it. Returns what came of it, and the command on hosts.
