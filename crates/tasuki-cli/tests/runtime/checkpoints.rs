@@ -12,10 +12,11 @@ use nix::{
     unistd::Pid,
 };
 use serde_json::Value;
-use std::{fs, path::Path, process::Command};
-
-/// Steps of the program.
-const STEPS: usize = 200;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 /// Whether these tests cannot run here: without root, without CRIU (which comes from another release of
 /// Debian than all else, and is not always to be had), or on a kernel that lacks what CRIU needs.
@@ -36,11 +37,17 @@ fn families(test: &str) -> Vec<Mpi> {
     mpis(test).into_iter().filter(|mpi| !mpi.is_open_mpi()).collect()
 }
 
+/// The file that ends the program with this file.
+fn over(file: &Path) -> PathBuf {
+    file.with_extension("over")
+}
+
 /// Begins the program on two hosts, four ranks, with a file.
 fn march(cluster: &Cluster, programs: &Programs, mpi: &Mpi, file: &Path, every: &str) -> Marked {
-    let (program, steps) = (programs.build("march", mpi), STEPS.to_string());
+    let program = programs.build("march", mpi);
     let words = ["-n", "4", "--mpi", mpi.name, "--transport", "tasuki", "--checkpoint", every];
-    let program = [&program.to_string_lossy(), &*steps, &*file.to_string_lossy()];
+    let program = [program.as_path(), file, &over(file)].map(|path| path.display().to_string());
+    let program = program.each_ref().map(String::as_str);
     cluster.marked(&[&words[..], &program].concat())
 }
 
@@ -75,10 +82,11 @@ fn kill_all(job: &Marked) {
     eventually("no process", || processes(&job.mark).is_empty());
 }
 
-/// Demands that the job ends well, and that all steps are in its output and in its file, once and in order.
+/// Has the job end. It must end well, and all steps must be in its output and in its file, once and in order.
 fn assert_verified(cluster: &Cluster, job: &Marked, file: &Path) -> Value {
+    fs::write(over(file), "").expect("writes");
     let view = cluster.until(&job.number, "done");
-    let expected: String = (0..STEPS).map(|step| format!("step {step}\n")).collect();
+    let expected: String = (0..lines(file)).map(|step| format!("step {step}\n")).collect();
     assert_eq!(ok(&mut cluster.command("attach", &[&job.number])), expected);
     assert_eq!(fs::read_to_string(file).expect("the file"), expected);
     assert_eq!(processes(&job.mark), [0; 0]);
@@ -230,6 +238,7 @@ fn whatever_is_killed_while_a_job_is_saved_or_restarted_no_result_is_wrong() {
                 eventually("its end", || cluster.job(&job.number)["ended"].is_u64());
             }
         }
+        fs::write(over(&file), "").expect("writes");
         // A restart that was hit may be going on, or has ended with a reason and is tried again.
         eventually("a good end", || {
             let view = cluster.job(&job.number);

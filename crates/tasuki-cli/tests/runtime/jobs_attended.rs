@@ -127,7 +127,7 @@ fn attach_goes_on_when_daemons_begin_anew() {
         return;
     }
     let cluster = Cluster::up("attached", 2);
-    let script = "i=0; while [ $i -lt 400 ]; do echo $RANK $i; i=$((i+1)); sleep 0.01; done; exit 3";
+    let script = "i=0; until [ -e /run/over ]; do echo $RANK $i; i=$((i+1)); sleep 0.01; done; exit 3";
     let job: Marked = cluster.marked(&["-n", "2", "sh", "-c", script]);
     let command = Lasting::start(&cluster.lab, "n2", &["attach", &job.number]);
     for victims in [&["n2"][..], &["n1"], &["n1", "n2"]] {
@@ -136,11 +136,13 @@ fn attach_goes_on_when_daemons_begin_anew() {
         victims.iter().for_each(|host| cluster.kill_daemon(host));
         victims.iter().for_each(|host| cluster.restart(host));
     }
+    ["n1", "n2"].iter().for_each(|host| drop(cluster.lab.sh(host, "touch /run/over")));
     let (code, said, errors) = command.end();
     let said = String::from_utf8_lossy(&said).into_owned();
     for rank in ["0 ", "1 "] {
         let own: Vec<u32> = said.lines().filter_map(|line| line.strip_prefix(rank)?.parse().ok()).collect();
-        assert_eq!(own, (0..400).collect::<Vec<_>>(), "{errors}");
+        assert!(own.len() > 3, "{errors}");
+        assert_eq!(own, (0..own.len() as u32).collect::<Vec<_>>(), "{errors}");
     }
     assert_eq!(code, Some(3), "{errors}");
 }

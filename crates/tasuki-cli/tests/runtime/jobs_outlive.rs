@@ -17,8 +17,11 @@ use std::{
 const LINES: usize = 300;
 
 /// A job whose ranks count for some seconds; the last word of each line is the rank's own count.
-fn counter(cluster: &Cluster, ranks: u32) -> Marked {
-    let script = format!("i=0; while [ $i -lt {LINES} ]; do echo $RANK $i; i=$((i+1)); sleep 0.01; done");
+/// `half`: what it does at half of them.
+fn counter(cluster: &Cluster, ranks: u32, half: &str) -> Marked {
+    let half = format!("[ $i != {} ] || {half}", LINES / 2);
+    let script =
+        format!("i=0; while [ $i -lt {LINES} ]; do echo $RANK $i; i=$((i+1)); {half}; sleep 0.01; done");
     cluster.marked(&["-n", &ranks.to_string(), "sh", "-c", &script])
 }
 
@@ -58,7 +61,7 @@ fn a_job_outlives_the_daemon_of_any_of_its_hosts() {
     let cluster = Cluster::up("outlive", 2);
     // The other host's daemon, that of the queue, and both at once; killed, and started anew in order.
     for victims in [&["n2"][..], &["n1"], &["n1", "n2"]] {
-        let job = counter(&cluster, 2);
+        let job = counter(&cluster, 2, "until [ -e /run/go-on ]; do sleep 0.01; done");
         eventually("both ranks", || processes(&job.mark).len() >= 2);
         victims.iter().for_each(|host| cluster.kill_daemon(host));
         if victims == ["n2"] {
@@ -68,10 +71,12 @@ fn a_job_outlives_the_daemon_of_any_of_its_hosts() {
         }
         // SIGTERM ends a daemon that still runs.
         ["n1", "n2"].iter().for_each(|host| cluster.restart(host));
+        ["n1", "n2"].iter().for_each(|host| drop(cluster.lab.sh(host, "touch /run/go-on")));
         let over = cluster.until(&job.number, "done");
         assert_eq!(over["exit"], 0);
         assert_whole(&cluster, &job.number, 2);
         assert_eq!(processes(&job.mark), [0; 0]);
+        ["n1", "n2"].iter().for_each(|host| drop(cluster.lab.sh(host, "rm /run/go-on")));
     }
     // A rank that fails while nobody listens is what ended its job.
     let (job, mark) =
@@ -166,7 +171,7 @@ fn whatever_is_killed_jobs_go_on_or_end_with_a_reason() {
     let cluster = Cluster::up("outlive-any", 3);
     let mut random = tasuki_random::Random::new(crate::support::seed(&format!("--test runtime {test}")));
     for round in 0..rounds() {
-        let job = counter(&cluster, 3);
+        let job = counter(&cluster, 3, "true");
         let attended = (random.below(3) == 0).then(|| cluster.run(&["-n", "1", "sleep", "0.5"]));
         eventually("all ranks", || processes(&job.mark).len() >= 3);
         std::thread::sleep(std::time::Duration::from_millis(random.below(2500)));

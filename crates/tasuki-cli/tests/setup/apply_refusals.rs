@@ -178,7 +178,7 @@ fn names_end_with_the_machine_unless_it_is_set_up_again() {
     let units = "/etc/systemd/system";
     lab.sh("n1", &format!("mkdir -p /run/systemd/system {units} && mount -t tmpfs none {units}"));
     let names = lab.run("n1", &["cat", "/etc/hosts"]);
-    ok(&mut lab.exec("n1", ON_N1));
+    ok(&mut lab.exec("n1", &ON_N1));
     let applied = lab.run("n1", &["cat", "/etc/hosts"]);
     assert_ne!(applied, names);
     let unit = lab.run("n1", &["cat", &format!("{units}/tasuki-names.service")]);
@@ -200,7 +200,7 @@ fn names_end_with_the_machine_unless_it_is_set_up_again() {
     assert_eq!(lab.run("n1", &["cat", "/run/names"]), names);
     // Without names there is nothing to do, and a host that is set up at every start has no such unit.
     assert!(!lab.exec("n1", &["sh", "-c", &commands[0]]).output().expect("runs").status.success());
-    ok(&mut lab.exec("n1", ON_N1));
+    ok(&mut lab.exec("n1", &ON_N1));
     assert_eq!(lab.run("n1", &["cat", "/etc/hosts"]), applied);
     let mut persist = ON_N1.to_vec();
     persist.push("--persist");

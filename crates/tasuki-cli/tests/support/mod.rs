@@ -242,20 +242,25 @@ pub fn background(command: &mut Command) -> Background {
     Background(child.expect("the command starts"))
 }
 
-/// Looks at a condition before it counts as a hang, 10 ms apart. On a machine that others keep busy jobs took
-/// longer than 30 s to end.
-const LOOKS_MOST: u32 = 30_000;
+/// Looks at a condition, 10 ms apart, and the time that they must have taken as well, before it counts as a
+/// hang. On a machine that others keep busy jobs took longer than 30 s to end, and a look takes its time, too.
+const LOOKS_LEAST: u32 = 1_000;
+const LIMIT: std::time::Duration = std::time::Duration::from_secs(300);
 
 /// Waits until `condition` holds. The limit keeps a defect from hanging the tests; nothing is measured with
 /// it.
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    for _ in 0..LOOKS_MOST {
+    let begun = std::time::Instant::now();
+    for looks in 0.. {
         if condition() {
             return;
         }
+        assert!(
+            looks < LOOKS_LEAST || begun.elapsed() < LIMIT,
+            "waited for five minutes or more for: {what}"
+        );
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
-    panic!("waited for five minutes or more for: {what}");
 }
 
 /// The labs that the process with this id has made for itself.
