@@ -243,7 +243,7 @@ pub fn background(command: &mut Command) -> Background {
 }
 
 /// Looks at a condition, 10 ms apart, and the time that they must have taken as well, before it counts as a
-/// hang. On a machine that others keep busy jobs took longer than 30 s to end, and a look takes its time, too.
+/// hang. On a machine that others keep busy jobs took longer than 30 s to end, and a look takes its time.
 const LOOKS_LEAST: u32 = 1_000;
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(300);
 
