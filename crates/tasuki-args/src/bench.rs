@@ -17,6 +17,10 @@ use tasuki_bench::{
 };
 use tasuki_cluster::Rate;
 
+/// Text below the options.
+pub(crate) const BENCH_HELP: &str = "Labs need root, those that are up, too. `raw`, `mpi`, `nas` \
+and `drain` measure machines of a --cluster file without it, and `rates` only computes.";
+
 /// What to measure.
 #[derive(Debug, Subcommand)]
 pub enum BenchCommand {

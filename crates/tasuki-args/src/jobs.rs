@@ -83,10 +83,24 @@ pub struct ChangeArgs {
     pub lab: Option<String>,
 }
 
+/// Text below the options of `tasuki checkpoint`.
+pub(crate) const CHECKPOINT_HELP: &str = "\
+The job must run, and must have been submitted with --checkpoint: its messages are sent in a way that CRIU \
+can save from its beginning on. That is possible for MPICH, for Intel MPI and without an MPI, not for Open \
+MPI and not with --share or --array. Every host of the job needs CRIU: `apt install criu`, or TASUKI_CRIU. \
+Its processes stand still meanwhile.
+
+The images are kept in /var/lib/tasuki/runtime/images on each host's own disk: the last two checkpoints of a \
+job, until it ends well or is forgotten. `sudo tasuki restart JOB` goes on from them after the job's end. \
+See docs/guide/checkpoint.md.";
+
 /// Options of `tasuki restart`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The job keeps its number, and runs on the hosts on which it was saved. Files that it had \
+    after_help = "For root alone: CRIU opens the job's files with root's rights. The job must be over, and \
+must have a checkpoint: those of jobs that ended well are removed.
+
+The job keeps its number, and runs on the hosts on which it was saved. Files that it had \
 open are cut to the length that they had then, and its output goes on from there. Returns when its processes \
 go on; `tasuki attach` shows its output."
 )]

@@ -5,6 +5,9 @@ use clap::{Args, Subcommand};
 use std::{ffi::OsString, path::PathBuf};
 use tasuki_cluster::{Rate, generate::Shape};
 
+/// Text below the options.
+pub(crate) const LAB_HELP: &str = "All but `list` need root: namespaces and cables belong to the kernel.";
+
 /// What to do with a lab.
 #[derive(Debug, Subcommand)]
 pub enum LabCommand {

@@ -182,10 +182,11 @@ pub enum Command {
     Down(Box<DownArgs>),
     /// Put Tasuki on hosts that ssh reaches, or take it away again
     Install(Box<InstallArgs>),
-    /// A cluster on this one machine: hosts as namespaces, cables and switches of a given rate
-    #[command(subcommand)]
+    /// A cluster on this one machine: hosts as namespaces, cables and switches of a given rate (root)
+    #[command(subcommand, after_help = self::lab::LAB_HELP)]
     Lab(LabCommand),
     /// Four hosts on this machine, on cables and through a switch, with a stock MPI: what `make run` shows
+    /// (root)
     Demo(DemoArgs),
     /// Run an unmodified MPI program on a cluster: its own launcher, its own libmpi
     Run(Box<RunArgs>),
@@ -204,8 +205,9 @@ pub enum Command {
     /// Let held jobs go on
     Resume(ChangeArgs),
     /// Save the processes of jobs on their hosts' disks, by CRIU; the jobs go on
+    #[command(after_help = self::jobs::CHECKPOINT_HELP)]
     Checkpoint(ChangeArgs),
-    /// Have a job that is over go on from its last checkpoint
+    /// Have a job that is over go on from its last checkpoint (root)
     Restart(RestartArgs),
     /// Which hosts take part in the resident runtime, and what runs on them
     Hosts(HostsListArgs),
@@ -217,7 +219,7 @@ pub enum Command {
     #[command(subcommand)]
     Slurm(SlurmCommand),
     /// Measure: raw limits and MPIs, side by side
-    #[command(subcommand)]
+    #[command(subcommand, after_help = self::bench::BENCH_HELP)]
     Bench(BenchCommand),
     /// Counters of running processes: per peer and rail, with rates
     Stats(StatsArgs),

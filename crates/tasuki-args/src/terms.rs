@@ -37,7 +37,8 @@ pub struct TermsArgs {
     #[arg(long, value_name = "ADDRESS", value_parser = notify)]
     pub notify: Option<String>,
     /// Save the job's processes again and again, from one time to the next so long: 10m, 1h. After its end,
-    /// `tasuki restart` has the job go on from there. Needs CRIU on its hosts
+    /// `tasuki restart` has the job go on from there. For MPICH, Intel MPI or no MPI, not with --share or
+    /// --array; needs CRIU on its hosts
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub checkpoint: Option<Duration>,
 }

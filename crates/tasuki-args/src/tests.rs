@@ -111,3 +111,26 @@ fn what_is_always_refused_is_not_offered() {
     let cluster = startup.and_then(|startup| startup.get_arguments().find(|it| *it.get_id() == "cluster"));
     assert!(cluster.expect("an argument").is_hide_set());
 }
+
+// What these commands refuse without (docs/guide/checkpoint.md, docs/reference/commands.md) is to be known
+// before a job has run for hours.
+#[test]
+fn help_says_what_a_command_needs() {
+    let command = Tasuki::command();
+    let help = |name: &str| {
+        let found = command.find_subcommand(name).expect("a command");
+        let below = found.get_after_help().map(ToString::to_string).unwrap_or_default();
+        format!("{} {below}", found.get_about().expect("a line"))
+    };
+    for words in ["submitted with --checkpoint", "CRIU", "Open MPI", "--share", "/var/lib/tasuki"] {
+        assert!(help("checkpoint").contains(words), "{words}");
+    }
+    for name in ["restart", "lab", "bench", "demo"] {
+        assert!(help(name).contains("root"), "{name}");
+    }
+    let tune = command.find_subcommand("tune").expect("a command");
+    for name in ["set", "run", "undo"] {
+        let about = tune.find_subcommand(name).and_then(|it| it.get_about()).expect("a line").to_string();
+        assert!(about.contains("root"), "{name}");
+    }
+}

@@ -9,14 +9,15 @@ use tasuki_host::{Delay, Means, Mode};
 pub enum TuneCommand {
     /// Which interrupt delay NICs have, and by which means it can be changed
     Show(TuneShow),
-    /// Set the interrupt delay of NICs: off, a time, or the driver's own choice
+    /// Set the interrupt delay of NICs: off, a time, or the driver's own choice (root)
     Set(TuneSet),
     /// Run the daemon that chooses the delay's length by processor use and packets, and logs every choice
-    /// with its reason
+    /// with its reason (root)
     Run(TuneRun),
     /// What a running `tasuki tune run` has chosen
     Status(TuneJson),
     /// End `tasuki tune run`, and give NICs the delay back that they had before the first `set` or `run`
+    /// (root)
     Undo(TuneChange),
     /// The controller against every fixed delay and the kernel's adaptive-rx, on a model of a host: eight
     /// levels of load, and two in turn

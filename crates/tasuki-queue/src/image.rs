@@ -7,7 +7,7 @@ use crate::{
     queue::Queue,
     schedule,
 };
-use tasuki_control::{Epoch, JobId, Kind, Order, Start, State, User};
+use tasuki_control::{Epoch, JobId, Kind, Order, Sharing, Start, State, User};
 
 /// The hosts whose processes make a checkpoint of a job now, and its number.
 ///
@@ -38,20 +38,31 @@ pub fn begin_save(
     Ok((epoch, entry.hosts.clone()))
 }
 
+/// Why jobs of this kind, which get on with others in this way, are never saved.
+pub(crate) fn never(kind: Kind, sharing: Sharing) -> Option<&'static str> {
+    match kind {
+        Kind::OpenMpi { .. } => {
+            Some("jobs of Open MPI cannot be saved yet: take MPICH or Intel MPI, or leave --checkpoint away")
+        }
+        _ if class(sharing) == Class::Shares => {
+            Some("jobs that take turns with others are not saved: take --checkpoint or --share")
+        }
+        _ => None,
+    }
+}
+
 /// Why a job that is not over cannot be saved now.
 fn hindrance(queue: &Queue, entry: &Entry) -> Option<String> {
     let away = entry.hosts.iter().map(|host| &queue.hosts[*host]).find(|host| !host.is_up());
     let gone = entry.hosts.iter().find(|host| !entry.left.contains(host));
-    match entry.work.as_ref().map(|work| work.kind) {
+    // A job that was written down by another version may be of a kind that is refused now.
+    match entry.work.as_ref().and_then(|work| never(work.kind, entry.sharing())) {
         _ if entry.view.terms.checkpoint.is_none() => {
             Some("it was submitted without --checkpoint, so its ranks were not prepared for that".into())
         }
         _ if !entry.has_begun() => Some("it has not begun".into()),
-        Some(Kind::OpenMpi { .. }) => {
-            Some("that is not supported for Open MPI's launcher yet; MPICH and Intel MPI can be".into())
-        }
+        Some(why) => Some(why.into()),
         _ if entry.view.state != State::Running => Some("it is held; `tasuki resume` lets it go on".into()),
-        _ if class(entry.sharing()) == Class::Shares => Some("it takes turns with other jobs".into()),
         _ if entry.frozen.is_some() => Some("it stands still for an urgent job".into()),
         _ if let Some(host) = away => Some(format!("the tasukid of {} is away", host.name)),
         _ if let Some(host) = gone => {
@@ -61,15 +72,26 @@ fn hindrance(queue: &Queue, entry: &Entry) -> Option<String> {
     }
 }
 
-/// Jobs whose users want a checkpoint now.
-pub fn due_for_save(queue: &Queue, now: u64) -> Vec<JobId> {
+/// Jobs whose users want a checkpoint now. Those whose time has come and that cannot be saved say why, until
+/// they can.
+pub fn due_for_save(queue: &mut Queue, now: u64) -> Vec<JobId> {
     let is_due = |entry: &&Entry| {
         let last = entry.saved_at.or(entry.begun);
         let next = last.zip(entry.view.terms.checkpoint).map(|(last, every)| last.saturating_add(every));
-        let may = entry.is_resident() && !entry.ending && hindrance(queue, entry).is_none();
-        may && next.is_some_and(|next| next <= now)
+        entry.is_resident() && !entry.ending && next.is_some_and(|next| next <= now)
     };
-    queue.jobs.values().filter(is_due).map(|entry| entry.view.id).collect()
+    let due = queue.jobs.values().filter(is_due);
+    let due: Vec<_> = due.map(|entry| (entry.view.id, hindrance(queue, entry))).collect();
+    let mut free = Vec::new();
+    for (job, hindrance) in due {
+        match hindrance {
+            None => free.push(job),
+            // It is written down once, and not at every look.
+            Some(why) if queue.view(job).is_some_and(|view| view.unsaved.as_ref() == Some(&why)) => {}
+            Some(why) => queue.saved_as(job, Err(why)),
+        }
+    }
+    free
 }
 
 /// A job that is over goes on as it was written down with a checkpoint. What its hosts are to restore is

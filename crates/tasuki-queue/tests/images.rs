@@ -2,9 +2,9 @@
 
 mod support;
 
-use support::{ask, drain, finish, queue, state, user};
-use tasuki_control::{Checkpoint, Exit, Order, Presence, Sharing, State, Terms};
-use tasuki_queue::{Action, Queue, Saved, begin_save, due_for_save, job_back, revive};
+use support::{CLIENT, ask, drain, finish, queue, state, user, work};
+use tasuki_control::{Checkpoint, Exit, Kind, Order, Presence, Sharing, State, Terms, Work};
+use tasuki_queue::{Action, Queue, Refusal, Saved, begin_save, due_for_save, job_back, revive};
 
 fn every(seconds: u64) -> Terms {
     Terms { checkpoint: Some(seconds), ..Terms::default() }
@@ -50,18 +50,61 @@ fn what_does_not_run_by_itself_is_not_saved() {
     assert_eq!(why(&mut queue, job), format!("job {job} is being ended"));
     finish(&mut queue, 8, job, 0);
     assert_eq!(why(&mut queue, job), format!("job {job} is cancelled already"));
+}
+
+// Its user counts on the checkpoints: that there will never be one must be said before the job begins.
+#[test]
+fn a_job_that_can_never_be_saved_is_not_taken_with_checkpoints() {
+    let mut queue = queue(2);
+    let anna = user("anna");
+    let refused = |outcome: Result<u64, Refusal>| match outcome {
+        Err(Refusal::Terms(why)) => why,
+        other => panic!("{other:?}"),
+    };
+    let open_mpi = || Work { kind: Kind::OpenMpi { launcher: 1 }, ..work(1) };
+    let why = refused(queue.submit(0, &anna, open_mpi(), every(1000), CLIENT));
+    assert!(why.contains("Open MPI"), "{why}");
     let sharing = Sharing { share: true, ..Sharing::default() };
-    let shares = ask(&mut queue, 9, 1, Terms { sharing, ..every(1000) }).unwrap();
-    assert!(why(&mut queue, shares).ends_with("it takes turns with other jobs"));
+    let why = refused(ask(&mut queue, 0, 1, Terms { sharing, ..every(1000) }));
+    assert!(why.contains("--share"), "{why}");
+    // Without checkpoints both are taken.
+    queue.submit(0, &anna, open_mpi(), Terms::default(), CLIENT).unwrap();
+    ask(&mut queue, 0, 1, Terms { sharing, ..Terms::default() }).unwrap();
+}
+
+#[test]
+fn a_job_whose_time_has_come_says_why_it_is_not_saved() {
+    let mut queue = queue(2);
+    let anna = user("anna");
+    let job = ask(&mut queue, 0, 2, every(60)).unwrap();
+    let unsaved = |queue: &Queue| queue.view(job).unwrap().unsaved.clone().unwrap_or_default();
+    queue.hold(1, &anna, job).unwrap();
+    drain(&mut queue);
+    assert_eq!((due_for_save(&mut queue, 59), unsaved(&queue)), (vec![], String::new()));
+    assert_eq!(due_for_save(&mut queue, 60), []);
+    assert!(unsaved(&queue).contains("it is held"), "{}", unsaved(&queue));
+    assert_eq!(drain(&mut queue), [Action::Save(job)]);
+    // It is not written down again and again.
+    assert_eq!((due_for_save(&mut queue, 61), drain(&mut queue)), (vec![], vec![]));
+    queue.resume(62, &anna, job).unwrap();
+    assert_eq!(due_for_save(&mut queue, 62), [job]);
+    begin_save(&mut queue, 62, job, None).unwrap();
+    queue.saved_as(job, Ok(taken(62)));
+    assert_eq!(unsaved(&queue), "");
+    // What is left of it after the end of some ranks is never saved.
+    queue.rank_ended(70, 1, job, 1, Exit::Code(0));
+    queue.left(70, 1, job);
+    assert_eq!(due_for_save(&mut queue, 122), []);
+    assert!(unsaved(&queue).contains("have ended already"), "{}", unsaved(&queue));
 }
 
 #[test]
 fn a_job_is_due_again_so_long_after_it_was_saved_and_numbers_grow() {
     let mut queue = queue(1);
     let job = ask(&mut queue, 100, 1, every(60)).unwrap();
-    assert_eq!((due_for_save(&queue, 159), due_for_save(&queue, 160)), (vec![], vec![job]));
+    assert_eq!((due_for_save(&mut queue, 159), due_for_save(&mut queue, 160)), (vec![], vec![job]));
     let (first, _) = begin_save(&mut queue, 160, job, None).unwrap();
-    assert_eq!((first, due_for_save(&queue, 219)), (160, vec![]));
+    assert_eq!((first, due_for_save(&mut queue, 219)), (160, vec![]));
     // One that failed is tried again as late, and with another number, also within one second.
     queue.saved_as(job, Err("n1: the disk is full".into()));
     assert_eq!(queue.view(job).unwrap().unsaved.as_deref(), Some("n1: the disk is full"));

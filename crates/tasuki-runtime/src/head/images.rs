@@ -55,7 +55,7 @@ impl Head {
 
     /// Saves jobs whose users want that again and again.
     pub(super) fn save_due(&mut self) {
-        let mut due = due_for_save(&self.queue, self.times.now());
+        let mut due = due_for_save(&mut self.queue, self.times.now());
         // One that takes longer than from one time to the next is not begun twice.
         due.retain(|job| !self.rounds.0.contains_key(job));
         for job in due {
