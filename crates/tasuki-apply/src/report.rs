@@ -18,7 +18,10 @@ impl HostStatus {
     /// Whether the host is known to be as it was set up.
     pub fn is_well(&self) -> bool {
         let is_as_set = |status: &Status| {
-            status.drift.is_empty() && status.following.as_ref().is_none_or(|following| following.runs)
+            // Where all but the delays was as the file has it already, those alone were set.
+            let is_set_up = status.cluster.is_some() || status.changed > 0;
+            let follows = status.following.as_ref().is_none_or(|following| following.runs);
+            is_set_up && !status.restarted && status.drift.is_empty() && follows
         };
         self.problem.is_none() && self.status.as_ref().is_some_and(is_as_set)
     }
@@ -35,4 +38,23 @@ pub fn merge(report: &mut Report, other: Report) {
     report.notes.extend(other.notes);
     report.problems.extend(other.problems);
     report.done &= other.done;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_well(status: Status) -> bool {
+        HostStatus { host: "n1".into(), status: Some(status), problem: None }.is_well()
+    }
+
+    // A restart of the machine takes addresses and routes away (ip-address(8) and ip-route(8) write to the
+    // kernel alone), so that a host is then as little set up as one on which nothing was applied.
+    #[test]
+    fn a_host_that_was_restarted_or_never_set_up_is_not_well() {
+        let applied = Status { cluster: Some("c".into()), changed: 9, ..Status::default() };
+        assert!(is_well(applied.clone()));
+        assert!(!is_well(Status { restarted: true, changed: 1, ..applied }));
+        assert!(!is_well(Status::default()));
+    }
 }

@@ -94,7 +94,9 @@ impl Setup {
         let watched = if wanted.watched { of_watch(&wanted.plan) } else { Vec::new() };
         let guarded = self.kernel.read_all(&watched)?;
         if report.changes.is_empty() {
-            if record.guard(guarded) {
+            // The record is of this start of the machine from now on.
+            let is_old = self.journal.load()?.is_some_and(|(_, is_old)| is_old);
+            if record.guard(guarded) || is_old {
                 self.journal.save(&record)?;
             }
             self.tidy_up()?;

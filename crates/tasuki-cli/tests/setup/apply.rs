@@ -46,7 +46,9 @@ fn check_shape(shape: &str) {
     assert!(short.contains(&format!("n1: {count} things would be changed\n  new: 1 interface, ")), "{short}");
     assert!(short.lines().count() <= 4 * hosts(&lab).len() + 1, "{short}");
     assert!(full.lines().filter(|line| line.starts_with(" n1 ")).count() == count, "{full}");
-    assert_eq!(before, whole_of_all(&lab), "{shape}: diff changed something");
+    let bare = tasuki().args(["status", "--lab", &lab.name]).output().expect("runs");
+    assert_eq!(bare.status.code(), Some(1), "no host is set up: {}", text(&bare));
+    assert_eq!(before, whole_of_all(&lab), "{shape}: diff or status changed something");
 
     // The watch is left out, because it would lead around hosts that the machine does not run for a second.
     on_lab("apply", &lab, &["--no-watch"]);

@@ -155,6 +155,7 @@ fn the_unit_comes_and_goes() {
     let forget = "sed -i -E 's/\"boot\": \"[^\"]*\"/\"boot\": \"before\"/' /run/tasuki-state/changes.json
         ip link del tasuki0; ip addr flush dev eth1; ip route flush proto 116; rm /run/tasuki/rails.json";
     lab.sh("n1", forget);
+    refused(&mut lab.exec("n1", &[ON_N1[0], "status"]), &["n1", "restarted since"]);
     lab.sh("n1", command);
     assert!(lab.run("n1", &["ip", "route"]).contains("10.77.0.2 via"));
     assert_eq!(lab.run("n1", &["cat", "/run/units/tasuki.service"]), unit);
