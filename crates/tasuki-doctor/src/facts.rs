@@ -163,28 +163,57 @@ fn broker_refused(nic: &str) -> Option<BrokerRefusal> {
         return Some(BrokerRefusal { why, remedy: format!("unset {}", broker::VARIABLE) });
     }
     let error = Broker::at(path).would_give(nic).err()?;
-    let join = "usermod --append --groups tasuki USER, then log in anew (docs/guide/security.md says what \
-                that allows)";
+    let join = "sudo usermod --append --groups tasuki USER, then log in anew (docs/guide/security.md says \
+                what that allows)";
     let remedy = match &error {
         BrokerError::Forbidden { .. } => join,
         BrokerError::Refused { outcome: Outcome::NotMember, .. } => join,
-        BrokerError::Refused { outcome: Outcome::Nic, .. } => "tasuki apply, or start the broker with --nic",
+        BrokerError::Refused { outcome: Outcome::Nic, .. } => {
+            "sudo tasuki apply FILE, or start the broker with --nic"
+        }
         BrokerError::Stranger { .. } => {
-            "unset TASUKI_BROKER, or find out who has made that socket; systemctl restart \
+            "unset TASUKI_BROKER, or find out who has made that socket; sudo systemctl restart \
              tasuki-broker.socket makes the right one"
         }
-        BrokerError::Absent { .. } => {
-            "systemctl enable --now tasuki-broker.socket, or by hand: sudo tasuki broker \
-             (docs/guide/install.md)"
-        }
+        BrokerError::Absent { .. } => start_broker(has_unit()),
         _ => "journalctl -u tasuki-broker",
     };
     Some(BrokerRefusal { why: error.to_string(), remedy: remedy.into() })
 }
 
+/// Whether systemd knows the broker here: the package and `make install` bring its units, `tasuki install`
+/// and a wheel do not. The folders are those of systemd.unit(5).
+fn has_unit() -> bool {
+    let folders =
+        ["/etc/systemd", "/run/systemd", "/usr/local/lib/systemd", "/usr/lib/systemd", "/lib/systemd"];
+    folders.iter().any(|folder| Path::new(folder).join("system/tasuki-broker.socket").exists())
+}
+
+/// How a broker comes to a host on which none is.
+fn start_broker(has_unit: bool) -> &'static str {
+    match has_unit {
+        true => "sudo systemctl enable --now tasuki-broker.socket (docs/guide/security.md)",
+        false => {
+            "install Tasuki's package there, which brings the broker's service; or once sudo groupadd \
+             --system tasuki, sudo usermod --append --groups tasuki USER, and after each start of the machine \
+             sudo tasuki broker (docs/guide/security.md)"
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // systemctl(1) fails for a unit that is not there, and the broker without its group.
+    #[test]
+    fn a_host_without_the_brokers_unit_is_not_told_to_enable_it() {
+        assert!(start_broker(true).contains("systemctl enable --now tasuki-broker.socket"));
+        let said = start_broker(false);
+        assert!(!said.contains("systemctl"), "{said}");
+        let group = said.find("sudo groupadd").expect("the group comes first");
+        assert!(said.find("sudo tasuki broker").is_some_and(|broker| broker > group), "{said}");
+    }
 
     // Every Linux machine has a loopback interface. Facts must also survive being sent as JSON from another
     // host.

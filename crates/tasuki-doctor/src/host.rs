@@ -58,6 +58,12 @@ fn within_the_host(facts: &HostFacts) -> Vec<Finding> {
     vec![shm, cma(facts)]
 }
 
+/// The command that makes a setting of the kernel now, and at every start of the machine (sysctl.d(5)).
+fn lasting(setting: &str) -> String {
+    const FILE: &str = "/etc/sysctl.d/90-tasuki.conf";
+    format!("echo {setting} | sudo tee --append {FILE} && sudo sysctl --load {FILE}")
+}
+
 /// Whether one process may read another's memory. The scopes are Yama's
 /// (Documentation/admin-guide/LSM/Yama.rst); in scope 1 a process may name its readers, which Tasuki's do.
 fn cma(facts: &HostFacts) -> Finding {
@@ -73,9 +79,9 @@ fn cma(facts: &HostFacts) -> Finding {
             host,
             format!("kernel.yama.ptrace_scope is {scope}: {COST}, unless ranks have CAP_SYS_PTRACE"),
             match scope {
-                2 => "sysctl -w kernel.yama.ptrace_scope=1",
+                2 => lasting("kernel.yama.ptrace_scope=1"),
                 // Once the scope is 3, it cannot be lowered before the machine is started again.
-                _ => "set kernel.yama.ptrace_scope = 1 in /etc/sysctl.d and start the machine anew",
+                _ => "set kernel.yama.ptrace_scope = 1 in /etc/sysctl.d and start the machine anew".into(),
             },
         ),
         (None, scope) => {
@@ -100,7 +106,7 @@ fn sockets(facts: &HostFacts) -> Vec<Finding> {
                     "net.core.{name} is {limit}: sockets without privileges hold no more, and drop what \
                          comes in a burst"
                 ),
-                format!("sysctl -w net.core.{name}={SOCKET_BYTES}"),
+                lasting(&format!("net.core.{name}={SOCKET_BYTES}")),
             )
         })
         .collect()
@@ -269,9 +275,9 @@ mod tests {
             (|f| f.shm = None, Weight::Slower, "mount -t tmpfs"),
             (|f| f.shm = Some((64 << 20, 1 << 20)), Weight::Slower, "remount"),
             (|f| f.cma_refused = Some("Operation not permitted".into()), Weight::Slower, "SYS_PTRACE"),
-            (|f| f.ptrace_scope = Some(2), Weight::Slower, "sysctl -w kernel.yama"),
+            (|f| f.ptrace_scope = Some(2), Weight::Slower, "kernel.yama.ptrace_scope=1 | sudo tee"),
             (|f| f.ptrace_scope = Some(3), Weight::Slower, "anew"),
-            (|f| f.rmem_max = Some(212_992), Weight::Slower, "net.core.rmem_max=4194304"),
+            (|f| f.rmem_max = Some(212_992), Weight::Slower, "net.core.rmem_max=4194304 | sudo tee"),
             (|f| f.rails = None, Weight::Broken, "tasuki apply my.toml"),
             (|f| f.rails.as_mut().unwrap().host = "x".into(), Weight::Broken, "tasuki apply my.toml"),
             (|f| drop(f.nics.remove("tasuki0")), Weight::Broken, "tasuki apply my.toml"),
