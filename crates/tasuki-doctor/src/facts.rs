@@ -195,8 +195,8 @@ fn start_broker(has_unit: bool) -> &'static str {
         true => "sudo systemctl enable --now tasuki-broker.socket (docs/guide/security.md)",
         false => {
             "install Tasuki's package there, which brings the broker's service; or once sudo groupadd \
-             --system tasuki, sudo usermod --append --groups tasuki USER, and after each start of the machine \
-             sudo tasuki broker (docs/guide/security.md)"
+             --system tasuki, sudo usermod --append --groups tasuki USER, and after each start of the \
+             machine sudo tasuki broker (docs/guide/security.md)"
         }
     }
 }
