@@ -8,6 +8,8 @@ use thiserror::Error;
 
 /// What a shell, and so ssh, reports of a command that it does not find.
 const NOT_FOUND: i32 = 127;
+/// The command that a login finds, unless the user says where another is.
+const TASUKI: &str = "tasuki";
 /// What ssh reports when it cannot reach a host (ssh(1), "EXIT STATUS").
 const NOT_REACHED: i32 = 255;
 /// How many lines of standard error an error quotes.
@@ -45,8 +47,8 @@ pub struct Answer {
     pub host: String,
     /// How errors call the host: by its name, or "this machine".
     pub(crate) label: String,
-    /// Whether the command was the host's `tasuki`.
-    pub(crate) runs_tasuki: bool,
+    /// The host's `tasuki` that was to run, over ssh; `None`: it was another command.
+    pub(crate) tasuki: Option<String>,
     /// How ssh reaches the host; `None`: without ssh.
     pub(crate) ssh: Option<Way>,
     /// The program that was run to reach the host, for the error that it cannot be run.
@@ -106,11 +108,16 @@ impl Answer {
                 let why = format!("it does not answer: {}", said(output));
                 (why, Some(way.remedy()))
             }
-            (Ok(output), Some(_)) if output.code == Some(NOT_FOUND) && self.runs_tasuki => not_found(output),
+            (Ok(output), Some(_)) if let Some(tasuki) = self.unfound(output) => not_found(tasuki, output),
             (Ok(output), Some(_)) => plain(failure(output).trim_end_matches('.').into()),
             (Ok(output), None) => plain(failure(output)),
         };
         HostError { host: self.label.clone(), why, remedy }
+    }
+
+    /// The `tasuki` that a host's shell did not find.
+    fn unfound(&self, output: &Output) -> Option<&str> {
+        self.tasuki.as_deref().filter(|_| output.code == Some(NOT_FOUND))
     }
 }
 
@@ -134,12 +141,16 @@ fn said(output: &Output) -> String {
     output.stderr_tail(TAIL_LINES).trim_end_matches('.').to_owned()
 }
 
-/// What failed, and what helps, where the machine's shell did not find `tasuki`.
-fn not_found(output: &Output) -> (String, Option<String>) {
-    let said = output.stderr_tail(TAIL_LINES);
-    let remedy =
-        "install it there, where a login without a terminal finds it, or say where it is with --remote";
-    (format!("it has no tasuki: {}", said.trim_end_matches('.')), Some(remedy.into()))
+/// What failed, and what helps, where the machine's shell did not find this `tasuki`. Many commands have no
+/// --remote: it is named to those that were given it.
+fn not_found(tasuki: &str, output: &Output) -> (String, Option<String>) {
+    let remedy = match tasuki == TASUKI {
+        true => {
+            "install it there, where a login without a terminal finds it: below /usr/local, or with a link"
+        }
+        false => "--remote must say where it is there",
+    };
+    (format!("it has no tasuki: {}", said(output)), Some(remedy.into()))
 }
 
 #[cfg(test)]
@@ -154,7 +165,7 @@ mod tests {
         Answer {
             host: name(),
             label: name(),
-            runs_tasuki: true,
+            tasuki: Some(TASUKI.into()),
             ssh,
             program: "ssh".into(),
             output: Ok(output),
@@ -170,11 +181,15 @@ mod tests {
                 "n2: it does not answer: ssh: connect: No route to host; try `ssh -p 22 n2 true`"
             )
         );
-        let absent = answer(Some("n2"), 127, "", "sh: tasuki: not found").text().unwrap_err();
-        assert!(
-            absent.why.contains("it has no tasuki")
-                && absent.remedy.is_some_and(|text| text.contains("--remote"))
-        );
+        let absent = || answer(Some("n2"), 127, "", "sh: tasuki: not found");
+        let error = absent().text().unwrap_err();
+        let remedy = error.remedy.unwrap_or_default();
+        assert!(error.why.contains("it has no tasuki") && remedy.contains("/usr/local"), "{remedy}");
+        // Not all commands have that option: one that was given it does.
+        assert!(!remedy.contains("--remote"), "{remedy}");
+        let elsewhere = Answer { tasuki: Some("/opt/tasuki".into()), ..absent() };
+        let remedy = elsewhere.text().unwrap_err().remedy;
+        assert!(remedy.as_ref().is_some_and(|text| text.contains("--remote")), "{remedy:?}");
         let local = answer(None, 255, "", "one\ntwo").text().unwrap_err().to_string();
         assert_eq!(local, "n2: exit code 255: one\ntwo", "without ssh 255 is the command's own");
         let output = Err(io::ErrorKind::NotFound.into());

@@ -136,8 +136,8 @@ impl Fleet {
             Self::Lab(_) => (name.clone(), None),
             Self::Ssh(hosts) => (name.clone(), Way::of(hosts, HostId(host))),
         };
-        let runs_tasuki = task.program == Program::Tasuki;
-        Answer { host: name, label, runs_tasuki, ssh, program, output }
+        let tasuki = called(&command, task);
+        Answer { host: name, label, tasuki, ssh, program, output }
     }
 
     /// Runs the same task on all hosts at once.
@@ -154,6 +154,13 @@ impl Fleet {
             answer
         })
     }
+}
+
+/// The `tasuki` that a command over ssh runs on a host, if it does: it stands before the task's arguments.
+fn called(command: &Command, task: &Task) -> Option<String> {
+    let mut words = command.get_args();
+    let before = words.len().checked_sub(task.argv.len() + 1).filter(|_| task.program == Program::Tasuki)?;
+    words.nth(before).map(|word| word.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]
@@ -218,5 +225,16 @@ mod tests {
             .collect();
         assert_eq!(errors.iter().map(|error| error.host.as_str()).collect::<Vec<_>>(), ["b", "a"]);
         assert!(errors.iter().all(|error| error.why.starts_with("cannot run /no/ssh: ")), "{errors:?}");
+    }
+
+    #[test]
+    fn the_tasuki_of_a_host_is_told_from_other_programs() {
+        let file = "[[host]]\nname = \"a\"\nmanagement = \"198.51.100.1\"\nnic = [{ name = \"eth1\" }]";
+        let cluster = Cluster::parse(file, None).unwrap();
+        let tasuki = ["sudo", "-n", "/opt/tasuki"].map(str::to_owned).to_vec();
+        let fleet = Fleet::Ssh(Box::new(SshHosts::through(cluster, vec!["ssh".into()], tasuki)));
+        let of = |task: &Task| called(&fleet.command(0, task), task);
+        assert_eq!(of(&Task::tasuki(["stats", "--json"])).as_deref(), Some("/opt/tasuki"));
+        assert_eq!(of(&Task::program(["id", "-u"])), None);
     }
 }

@@ -179,10 +179,15 @@ impl Installer<'_> {
 /// What to say where a login without a terminal finds another `tasuki` than the one at `path`, or none.
 fn unfound(path: Option<&str>, found: Option<&str>) -> Option<String> {
     let path = path?;
+    // The other commands have no such option.
+    let remedy = format!(
+        "say --remote {path} to apply, diff, undo, status, check, discover and down; for run and the \
+         others it must be in the path of a login without a terminal, as /usr/local/bin is"
+    );
     match found {
         Some(found) if found == path => None,
-        Some(found) => Some(format!("a login finds {found} there; say --remote {path}")),
-        None => Some(format!("a login does not find it there; say --remote {path}")),
+        Some(found) => Some(format!("a login finds {found} there; {remedy}")),
+        None => Some(format!("a login does not find it there; {remedy}")),
     }
 }
 

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod advice;
 mod check;
 mod check_programs;
 mod cores;
