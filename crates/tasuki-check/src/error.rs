@@ -17,7 +17,7 @@ pub enum CheckError {
     /// The folder that should hold NAS kernels holds none.
     #[error(
         "{0} has none of the NAS kernels is, cg, ft, mg, lu, ep; build them on every host: \
-         bench/nas/build.sh mpicc {0}",
+         bench/nas/build.sh mpicc {0}, in the folder of Tasuki's sources",
         folder.display()
     )]
     NoKernels {

@@ -3,7 +3,7 @@
 use super::history::local;
 use serde::Serialize;
 use std::{process::ExitCode, time::SystemTime};
-use tasuki_control::{HostView, JobView, Presence, State, UserLimits};
+use tasuki_control::{HostRecord, HostView, JobView, Presence, State, UserLimits};
 use tasuki_terminal::{Failure, counted, print_json, table};
 
 /// Characters of a command that a table shows.
@@ -101,7 +101,7 @@ pub fn all_hosts(
     let is_well = hosts.iter().all(|host| host.presence == Presence::Up);
     let code = if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if json {
-        print_json(&hosts)?;
+        print_json(&HostRecord::all(head, hosts, limits))?;
         return Ok(code);
     }
     let mut rows = table(["host", "slots", "used", "jobs", "missed", "state"]);

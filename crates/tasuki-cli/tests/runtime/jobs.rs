@@ -116,6 +116,8 @@ fn jobs_wait_for_their_turn_and_are_listed() {
     let hosts: serde_json::Value = serde_json::from_str(&hosts).expect("JSON");
     let shown: Vec<_> = hosts.as_array().expect("a list").iter().map(|host| &host["presence"]).collect();
     assert_eq!(shown, ["up", "up"]);
+    // The first host of the file keeps the queue (docs/guide/jobs.md).
+    assert!(hosts[0]["queue"]["user_limits"].is_object() && hosts[1]["queue"].is_null(), "{hosts}");
 }
 
 #[test]
