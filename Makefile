@@ -110,9 +110,11 @@ soak: setup
 	$(CARGO) run --release --locked -p tasuki-sim --bin soak -- --reach \
 		--seeds $(or $(N),100000) --first $(or $(FIRST),0)
 
+# What root has written is the user's.
 bench: build peers
-	$(ROOT) env TASUKI_PEERS="$(PEERS)" $(TASUKI) bench mpi --transport tcp,tasuki \
-		--shape full:4 --shape star:4 --output results $(ARGS)
+	code=0; $(ROOT) env TASUKI_PEERS="$(PEERS)" $(TASUKI) bench mpi --transport tcp,tasuki \
+		--shape full:4 --shape star:4 --output results $(ARGS) || code=$$?; \
+	$(if $(ROOT),[ ! -e results ] || sudo chown -R "$$(id -u):$$(id -g)" results;) exit $$code
 
 # Builds a provider with another value of one constant and compares both in paired repetitions.
 measure: build peers
@@ -139,6 +141,7 @@ uninstall:
 	@scripts/install uninstall
 
 deb: build
+	@scripts/setup --package
 	@scripts/deb
 
 test-deb: deb
