@@ -49,8 +49,8 @@ pub struct CheckArgs {
     /// Errors per hour of a NIC's counters that are tolerated
     #[arg(long, default_value_t = 0.0, value_parser = errors_per_hour, allow_negative_numbers = true)]
     pub errors_per_hour: f64,
-    /// Folder with NAS kernels for stage 4, the same on every host: what bench/nas/build.sh of Tasuki's sources
-    /// makes
+    /// Folder with NAS kernels for stage 4, the same on every host: what bench/nas/build.sh of Tasuki's
+    /// sources makes
     #[arg(long, value_name = "FOLDER")]
     pub nas: Option<PathBuf>,
     /// Print JSON

@@ -23,7 +23,10 @@ pub enum RuntimeError {
     #[error("what was given is no bundle of keys: {0}")]
     Bundle(String),
     /// There is no bundle.
-    #[error("{} is not there: `tasuki apply --runtime FILE` makes it and starts the daemons", .0.display())]
+    #[error(
+        "{} is not there: `sudo tasuki apply --runtime FILE` makes it and starts the daemons",
+        .0.display()
+    )]
     NoBundle(PathBuf),
     /// The port is taken.
     #[error("tasukid cannot listen at port {port}: {source}")]
@@ -46,14 +49,14 @@ pub enum RuntimeError {
     /// No daemon runs on this host.
     #[error(
         "no tasukid runs on this host ({}): where it ran, `sudo tasuki daemon --start` starts it again; \
-         `tasuki apply --runtime FILE` starts it on all hosts of a cluster, `tasuki lab up --runtime` in a \
-         lab", .0.display()
+         `sudo tasuki apply --runtime FILE` starts it on all hosts of a cluster, `sudo tasuki lab up \
+         --runtime` in a lab", .0.display()
     )]
     NoDaemon(PathBuf),
     /// The daemon is of another version.
     #[error(
-        "the tasukid of this host is {daemon}, and this command {own}: start the daemons anew, \
-         `tasuki apply --runtime FILE`"
+        "the tasukid of this host is {daemon}, and this command {own}: where all hosts have one version, \
+         `sudo tasuki apply --runtime FILE` starts it; the jobs that run end then, those that wait stay"
     )]
     Version {
         /// The daemon's version.
@@ -104,5 +107,19 @@ impl RuntimeError {
     #[must_use]
     pub fn is_passing(&self) -> bool {
         matches!(self, RuntimeError::NoDaemon(_) | RuntimeError::Ended | RuntimeError::Apart(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // New keys, which `apply --runtime` makes where versions differ, end all jobs (decision 31). Root alone
+    // may do that.
+    #[test]
+    fn who_has_installed_another_version_is_told_what_its_start_costs() {
+        let said = RuntimeError::Version { daemon: "1.0".into(), own: "2.0".into() }.to_string();
+        let command = said.find("`sudo tasuki apply --runtime FILE`").expect("what to do");
+        assert!(said[command..].contains("jobs that run end"), "{said}");
     }
 }
