@@ -174,7 +174,7 @@ pub struct WatchArgs {
     #[arg(long, requires = "status")]
     pub json: bool,
     /// Where `apply` keeps its record of this host [default: /var/lib/tasuki; /run/tasuki-state in a lab]
-    #[arg(long, value_name = "FOLDER", conflicts_with = "status")]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["status", "lab", "json"])]
     pub state_dir: Option<PathBuf>,
     /// Say on standard output that it runs, then be silent
     #[arg(long, hide = true)]
