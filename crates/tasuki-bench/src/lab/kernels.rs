@@ -10,6 +10,7 @@ use crate::{
     nas::{self, Case, Class, Kernel, NasReport, Outcome},
 };
 use std::{path::Path, time::Duration};
+use tasuki_process::Output;
 
 /// A kernel, built for every MPI and over every transport that is possible.
 pub type KernelStacks = (Kernel, Vec<BuiltStack>);
@@ -184,13 +185,22 @@ impl<'a> Kernels<'a> {
         let output =
             start(self.mpis, one.network, one.stack, (one.case.hosts, one.case.ranks), &words, self.limit);
         let output = output.map_err(|error| (error.to_string(), String::new()))?;
-        // A program that found its result wrong says so, and then fails.
-        let reason = match nas::parse(&output.stdout) {
-            Ok(outcome) if outcome.ranks == one.case.ranks => return Ok(outcome),
-            Ok(outcome) => format!("it ran on {} ranks", outcome.ranks),
-            Err(error) => format!("{}: {error}", output.reason()),
-        };
-        Err((reason, output.stderr_tail(TAIL_LINES)))
+        figures(&output, one.case.ranks).map_err(|reason| (reason, output.stderr_tail(TAIL_LINES)))
+    }
+}
+
+/// The figures of a program of `bench/nas` that has ended; else why there are none. It prints them before it
+/// leaves MPI, so that a run which hangs or dies on its way out has printed them, too.
+fn figures(output: &Output, ranks: u32) -> Result<Outcome, String> {
+    let outcome = nas::parse(&output.stdout).map_err(|error| format!("{}: {error}", output.reason()))?;
+    if outcome.ranks != ranks {
+        return Err(format!("it ran on {} ranks", outcome.ranks));
+    }
+    // A program that found its result wrong says so, and then fails.
+    let is_over = output.is_success() || !(outcome.verified || output.timed_out);
+    match is_over {
+        true => Ok(outcome),
+        false => Err(format!("{}, after it had printed its result", output.reason())),
     }
 }
 
@@ -206,5 +216,40 @@ fn case(kernel: Kernel, class: Class, ranks: u32, network: &Testbed, stack: &Bui
         stack: stack.name.clone(),
         lane: stack.transport.name().into(),
         offloads: description.offloads,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+    use tasuki_process::run_limited;
+
+    /// What four ranks print whose result is right.
+    const REPORT: &str = " IS Benchmark Completed.\n Class = S\n Size = 65536\n Iterations = 10\n \
+        Time in seconds = 0.1\n CPU seconds = 0.3\n Total processes = 4\n Mop/s total = 6.5\n \
+        Operation type = keys ranked\n Verification = SUCCESSFUL\n Version = tasuki 1\n";
+
+    /// What is made of a program that prints this and then does that; the limit is the first when it waits.
+    fn of(report: &str, then: &str) -> Result<bool, String> {
+        let limit = Duration::from_secs(if then.contains("sleep") { 1 } else { 600 });
+        let script = format!("printf %s \"$1\"; {then}");
+        let output = run_limited(Command::new("sh").args(["-c", &script, "sh", report]), limit);
+        figures(&output.expect("a shell runs"), 4).map(|outcome| outcome.verified)
+    }
+
+    #[test]
+    fn a_run_that_hangs_or_dies_after_its_report_has_failed() {
+        assert_eq!(of(REPORT, "exit 0"), Ok(true));
+        for (then, why) in
+            [("exit 139", "exit code 139"), ("kill -KILL $$", "signal 9"), ("exec sleep 1000", "time limit")]
+        {
+            let said = of(REPORT, then);
+            assert!(said.as_ref().is_err_and(|said| said.contains(why)), "{then}: {said:?}");
+        }
+        // A wrong result is a result, with which the program fails by itself.
+        let wrong = REPORT.replace("= SUCCESSFUL", "= UNSUCCESSFUL");
+        assert_eq!(of(&wrong, "exit 1"), Ok(false));
+        assert!(of(&wrong, "exec sleep 1000").is_err());
     }
 }
