@@ -104,15 +104,24 @@ pub struct PairedRatio {
 
 impl PairedRatio {
     /// The ratios `numerator[i] / denominator[i]`, with the interval for 95 %. Surplus values of the longer
-    /// series are left out. `None` if there is no pair, or if a value is not a finite number above zero.
+    /// series are left out. A numerator of 0 is a ratio of 0, as of a stream that brought nothing. `None` if
+    /// there is no pair, or if a value is not a finite number, or less than 0, or a denominator is 0.
     pub fn of(numerator: &[f64], denominator: &[f64]) -> Option<Self> {
-        let positive = |value: &f64| value.is_finite() && *value > 0.0;
+        let is_ratio = |a: f64, b: f64| a.is_finite() && a >= 0.0 && b.is_finite() && b > 0.0;
         let pairs = numerator.iter().zip(denominator);
-        let ratios: Option<Vec<f64>> =
-            pairs.map(|(a, b)| (positive(a) && positive(b)).then(|| a / b)).collect();
+        let ratios: Option<Vec<f64>> = pairs.map(|(&a, &b)| is_ratio(a, b).then(|| a / b)).collect();
         let ratios = ratios?;
         let interval = median_interval(&ratios, 0.95)?;
         Some(Self { median: median(&ratios)?, interval, pairs: ratios.len() })
+    }
+
+    /// Like [`Self::of`], for values with the numbers of their repetitions: only values of one repetition
+    /// make a pair, whatever is missing in one of the series.
+    pub fn of_repetitions(numerator: &[(usize, f64)], denominator: &[(usize, f64)]) -> Option<Self> {
+        let beside = |repetition| denominator.iter().find(|(other, _)| *other == repetition);
+        let pairs = numerator.iter().filter_map(|(repetition, a)| Some((*a, beside(*repetition)?.1)));
+        let (numerator, denominator): (Vec<f64>, Vec<f64>) = pairs.unzip();
+        Self::of(&numerator, &denominator)
     }
 
     /// Whether the pairs say too little to print their ratio: there are too few, or their interval holds both
@@ -188,6 +197,29 @@ mod tests {
         assert_eq!(PairedRatio::of(&[], &[]), None);
         assert_eq!(PairedRatio::of(&[1.0], &[0.0]), None);
         assert_eq!(PairedRatio::of(&[f64::INFINITY], &[1.0]), None);
+        assert_eq!(PairedRatio::of(&[-1.0], &[1.0]), None);
+    }
+
+    // Of six pairs the interval for 95 % is from the least to the greatest.
+    #[test]
+    fn a_repetition_that_brought_nothing_counts_as_the_worst() {
+        let Some(ratio) = PairedRatio::of(&[2.0, 2.0, 0.0, 2.0, 2.0, 2.0], &[1.0; 6]) else { panic!("none") };
+        assert_eq!((ratio.median, ratio.interval.low, ratio.interval.high), (2.0, 0.0, 2.0));
+        assert_eq!(ratio.pairs, 6);
+    }
+
+    // A machine that becomes twice as fast from each repetition to the next.
+    #[test]
+    fn only_values_of_one_repetition_make_a_pair() {
+        let all: Vec<(usize, f64)> =
+            (1..=8).map(|repetition| (repetition, f64::from(1 << repetition))).collect();
+        let own: Vec<_> =
+            all.iter().filter(|(at, _)| *at != 2).map(|(at, value)| (*at, value * 1.5)).collect();
+        for (a, b, median) in [(&own, &all, 1.5), (&all, &own, 1.0 / 1.5)] {
+            let Some(ratio) = PairedRatio::of_repetitions(a, b) else { panic!("none") };
+            assert!(close(ratio.median, median) && close(ratio.interval.low, median), "{ratio:?}");
+            assert_eq!(ratio.pairs, 7);
+        }
     }
 
     // The table of order-statistic intervals for the median in Conover, Practical Nonparametric Statistics,

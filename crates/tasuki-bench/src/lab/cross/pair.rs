@@ -43,11 +43,13 @@ struct Setting {
     lab: usize,
 }
 
-/// A setting and what was measured in it, repetition by repetition.
+/// A setting and what was measured in it, an entry of each list for each repetition that gave figures.
 #[derive(Serialize)]
 struct Row {
     #[serde(flatten)]
     setting: Setting,
+    /// Numbers of the repetitions that gave figures, from 1; those that failed are missing.
+    repetitions: Vec<usize>,
     streams: Vec<Streamed>,
     ping_pongs: Vec<PingPong>,
 }
@@ -78,14 +80,11 @@ pub fn measure_pair(
         build("cross-control", Cabling::Cables, 2, half)?,
     ];
     let rows = settings(options).into_iter();
-    let rows = rows.map(|setting| Row { setting, streams: Vec::new(), ping_pongs: Vec::new() });
+    let rows = rows.map(Row::new);
     let (mut rows, mut failures): (Vec<Row>, _) = (rows.collect(), Vec::new());
     let name = |row: &Row| format!("({}) {}", row.setting.key, row.setting.what);
     let step = |row: &mut Row, repetition| match measure(options, &labs[row.setting.lab], &row.setting) {
-        Ok((streamed, ping_pong)) => {
-            row.streams.push(streamed);
-            row.ping_pongs.push(ping_pong);
-        }
+        Ok((streamed, ping_pong)) => row.add(repetition, streamed, ping_pong),
         Err(error) => failures.push(format!("({}), repetition {repetition}: {error}", row.setting.key)),
     };
     let interrupted = in_turn(session, "cross", options.repetitions, &mut rows, name, step);
@@ -149,14 +148,27 @@ fn measure(
 }
 
 impl Row {
-    /// Bytes per second of each repetition.
-    fn rates(&self) -> Vec<f64> {
-        self.streams.iter().map(Streamed::bytes_per_second).collect()
+    /// A setting before anything was measured in it.
+    fn new(setting: Setting) -> Self {
+        Self { setting, repetitions: Vec::new(), streams: Vec::new(), ping_pongs: Vec::new() }
     }
 
-    /// Half round trip of each repetition: its median, us.
-    fn latencies(&self) -> Vec<f64> {
-        self.ping_pongs.iter().filter_map(|one| median(&one.samples)).map(|seconds| seconds * 1e6).collect()
+    fn add(&mut self, repetition: usize, streamed: Streamed, ping_pong: PingPong) {
+        self.repetitions.push(repetition);
+        self.streams.push(streamed);
+        self.ping_pongs.push(ping_pong);
+    }
+
+    /// Bytes per second, with the numbers of the repetitions.
+    fn rates(&self) -> Vec<(usize, f64)> {
+        let rates = self.streams.iter().map(Streamed::bytes_per_second);
+        self.repetitions.iter().copied().zip(rates).collect()
+    }
+
+    /// Half round trip: the median of a repetition with its number, us.
+    fn latencies(&self) -> Vec<(usize, f64)> {
+        let all = self.repetitions.iter().zip(&self.ping_pongs);
+        all.filter_map(|(at, one)| Some((*at, median(&one.samples)? * 1e6))).collect()
     }
 
     /// Processor time of a side: that of its process, and of its processor with everything on it, if that is
@@ -199,14 +211,15 @@ impl CrossReport {
         let mut shown = borderless(header);
         let first = &self.rows[0];
         for row in &self.rows {
-            let range = |values: &[f64], scale: f64, digits: usize| {
-                Summary::of(values).map_or("-".into(), |it| {
+            let range = |values: &[(usize, f64)], scale: f64, digits: usize| {
+                let values: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
+                Summary::of(&values).map_or("-".into(), |it| {
                     let cell = |value: f64| format!("{:.digits$}", value / scale);
                     format!("{} ({} to {})", cell(it.median), cell(it.p10), cell(it.p90))
                 })
             };
-            let ratio = |own: &[f64], of_first: &[f64]| {
-                PairedRatio::of(own, of_first).map_or("-".into(), |ratio| ratio.brief())
+            let ratio = |own: &[(usize, f64)], of_first: &[(usize, f64)]| {
+                PairedRatio::of_repetitions(own, of_first).map_or("-".into(), |ratio| ratio.brief())
             };
             shown.add_row([
                 format!("({})", row.setting.key),
@@ -238,3 +251,40 @@ const NOTES: &str = "CPU: the side's process / its processor with everything on 
     long its round trips were is lost).\n\
     (d) against the control: what two cables bring is their sum; with the sum of one cable the gain is \
     gone.\n";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::raw::StreamTest;
+
+    /// What one repetition gives at such a rate, in bytes per second and in half round trips per second.
+    fn at(rate: u64) -> (Streamed, PingPong) {
+        let side = Side { seconds: 1.0, ..Side::default() };
+        let test = StreamTest { mptcp: false, streams: 1, bytes: 1024, seconds: 1.0, warm_up_s: 0.0 };
+        let (sender, receiver) = (side.clone(), side);
+        let (cpu_s, samples) = (0.0, vec![1.0 / rate as f64]);
+        let ping = PingPong { protocol: Protocol::Tcp, bytes: 4, samples, resent: 0, cpu_s, moved_bytes: 0 };
+        (Streamed { test, received_bytes: vec![rate], sender, receiver }, ping)
+    }
+
+    // A machine that becomes twice as fast from each repetition to the next, and a cable that is always 1.5
+    // times as fast as the switch.
+    #[test]
+    fn a_failed_repetition_does_not_pair_runs_of_different_times() {
+        let (rate, delay_us) = ("1G".parse().expect("a rate"), 0);
+        let options = CrossOptions { rate, delay_us, mtu: 1500, bytes: 1024, repetitions: 8, seconds: 1.0 };
+        let mut rows: Vec<Row> = settings(&options).into_iter().take(2).map(Row::new).collect();
+        for repetition in 1..=8 {
+            for (row, rate) in rows.iter_mut().zip([1000, 1500]) {
+                if row.setting.key == "a" || repetition != 2 {
+                    let (streamed, ping_pong) = at(rate << repetition);
+                    row.add(repetition, streamed, ping_pong);
+                }
+            }
+        }
+        let (failures, interrupted) = (Vec::new(), false);
+        let text = CrossReport { machine: Machine::here(), rows, failures, interrupted }.text(&options);
+        let row = text.lines().find(|line| line.trim_start().starts_with("(b)")).unwrap_or_default();
+        assert!(row.contains("1.50 x") && row.contains("0.67 x"), "{text}");
+    }
+}
