@@ -30,14 +30,16 @@ pub(super) fn overlay(old: &Cluster, proposal: &Proposal, inventory: &Inventory)
 }
 
 /// All switches, old ones first, and for each fresh switch its number among them: that of an old one with as
-/// many ports, or of a new one.
+/// many ports of the same rate, or of a new one. Proposals are made of the old ones, too, so that a switch
+/// which is like none of them was added.
 fn place_switches(old: &Cluster, fresh: &[Switch], inventory: &Inventory) -> (Vec<Switch>, Vec<usize>) {
     let mut builder = ClusterBuilder::extend(old.clone(), &inventory.options());
     let mut taken = vec![false; old.switches.len()];
     let mut place = Vec::new();
     for switch in fresh {
         let switches = &builder.cluster().switches;
-        let like = |&at: &usize| !taken[at] && switches[at].ports == switch.ports;
+        let wanted = (switch.ports, switch.rate);
+        let like = |&at: &usize| !taken[at] && (switches[at].ports, switches[at].rate) == wanted;
         let at = (0..taken.len()).find(like).unwrap_or_else(|| {
             taken.push(false);
             builder.switch(switch.ports, Some(switch.rate)).0
@@ -95,5 +97,52 @@ impl Numbering {
             }
         }
         numbers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{OwnSwitch, planes::planes};
+    use tasuki_cluster::Rate;
+
+    fn own(rate: &str) -> OwnSwitch {
+        OwnSwitch { ports: 8, rate: Some(rate.parse().expect("a rate")) }
+    }
+
+    /// Hosts with so many NICs each on trees of these switches.
+    fn switched(hosts: usize, nics: usize, switches: &[OwnSwitch]) -> Cluster {
+        let inventory = Inventory::new(hosts, nics);
+        let mut builder = ClusterBuilder::new("switched".into(), hosts, &inventory.options());
+        planes(hosts, nics, switches).iter().for_each(|plane| plane.plug_into(&mut builder));
+        builder.finish()
+    }
+
+    /// Ports and rates of switches.
+    fn kinds(switches: &[Switch]) -> Vec<(u32, Rate)> {
+        let mut kinds: Vec<_> = switches.iter().map(|switch| (switch.ports, switch.rate)).collect();
+        kinds.sort();
+        kinds
+    }
+
+    /// Four hosts on a switch of 1 Gbit/s become six, and a switch with as many ports of 10 Gbit/s is bought.
+    #[test]
+    fn a_grown_cluster_has_the_switches_that_there_are() {
+        let (old, added) = (switched(4, 1, &[own("1G")]), own("10G"));
+        let both = [own("1G"), added].map(|switch| (switch.ports, switch.rate.expect("a rate")));
+        for nics in [1, 2] {
+            let cluster = switched(6, nics, &[own("1G"), added]);
+            let rates: Vec<Rate> = cluster.switches.iter().map(|switch| switch.rate).collect();
+            let proposal = Proposal { what: "switched".into(), why: "", cluster, moves: None };
+            let inventory = Inventory { switches: vec![added], ..Inventory::new(6, nics) };
+            let target = overlay(&old, &proposal, &inventory);
+            assert_eq!(kinds(&target.switches), both, "{nics} NICs");
+            // Each NIC is on a switch of the rate that was proposed for it.
+            for rate in rates {
+                let is_on = |part: Part| matches!(part, Part::Switch(at) if target.switches[at].rate == rate);
+                let on = target.pairs.iter().filter(|(_, part)| is_on(*part));
+                assert_eq!(on.count(), 6, "{nics} NICs, {rate}");
+            }
+        }
     }
 }
