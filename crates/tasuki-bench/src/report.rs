@@ -91,8 +91,9 @@ impl Report {
         table::render(self, Some(&Against { title: title.into(), baseline, worst_first: false }))
     }
 
-    /// Like [`Self::table_against_each`], but the records that compare worst come first, and those that are
-    /// compared with nothing last.
+    /// Like [`Self::table_against_each`], but the records that compare worst come first: before all those
+    /// with fewer repetitions than what they are compared with, as the missing ones failed. Those that are
+    /// compared with nothing come last.
     pub fn table_worst_first(&self, title: &str, baseline: &dyn Fn(&Record) -> Option<String>) -> String {
         table::render(self, Some(&Against { title: title.into(), baseline, worst_first: true }))
     }
@@ -135,13 +136,17 @@ impl Report {
         self.records.iter().filter_map(|record| self.comparison(record, baseline)).collect()
     }
 
+    /// What a record is compared with: the record of another stack at the same point.
+    pub(crate) fn base(&self, record: &Record, baseline: &str) -> Option<&Record> {
+        let is_base = |base: &&Record| base.stack == baseline && same_point(base, record);
+        self.records.iter().filter(|_| record.stack != baseline).find(is_base)
+    }
+
     pub(crate) fn comparison(&self, record: &Record, baseline: &str) -> Option<Comparison> {
-        if record.stack == baseline {
-            return None;
-        }
-        let base = self.records.iter().find(|base| base.stack == baseline && same_point(base, record))?;
-        // With different numbers of repetitions, pairs would consist of runs at different times.
-        if base.repetitions.len() != record.repetitions.len() {
+        let base = self.base(record, baseline)?;
+        // A run that failed is not tried again, so that the shorter series has the first repetitions. Tests
+        // without MPI are: with different numbers of repetitions pairs would be of different times.
+        if record.test.starts_with(RAW) && base.repetitions.len() != record.repetitions.len() {
             return None;
         }
         let gain = record.unit.paired_gain(&record.repetitions, &base.repetitions)?;
@@ -155,6 +160,9 @@ impl Report {
         })
     }
 }
+
+/// Begins the names of tests without MPI.
+const RAW: &str = "raw-";
 
 fn same_point(a: &Record, b: &Record) -> bool {
     (a.test.as_str(), a.bytes, a.ranks, a.network.as_str())
@@ -194,11 +202,40 @@ mod tests {
         assert_eq!(order, ["2 tasuki", "1 tasuki", "3 tasuki", "1 tcp", "2 tcp", "3 tcp"], "{text}");
     }
 
+    // A machine that becomes slower, and a stack that failed in the last of six repetitions.
     #[test]
-    fn unequal_repetitions_are_not_paired() {
-        let a = record(point("stream", 8, "mesh", "a"), &[&[10.0], &[20.0]]);
-        let b = record(point("stream", 8, "mesh", "b"), &[&[10.0]]);
-        assert!(report(vec![a, b]).compare("a").is_empty());
+    fn the_repetitions_before_a_failure_are_paired() {
+        let of =
+            |test: &str, stack, repetitions: &[&[f64]]| record(point(test, 8, "mesh", stack), repetitions);
+        let all: [&[f64]; 6] = [&[60.0], &[50.0], &[40.0], &[30.0], &[20.0], &[10.0]];
+        let comparisons = report(vec![of("stream", "a", &all), of("stream", "b", &all[..5])]).compare("a");
+        let gain = comparisons.first().map(|one| (one.gain.median, one.gain.pairs));
+        assert_eq!(gain, Some((1.0, 5)));
+        // A test without MPI is tried again, so that nobody knows which repetition is missing.
+        let raw = report(vec![of("raw-stream", "a", &all), of("raw-stream", "b", &all[1..])]);
+        assert!(raw.compare("a").is_empty());
+    }
+
+    #[test]
+    fn what_failed_in_some_repetition_comes_before_the_worst() {
+        let at = |bytes, stack, us: f64, times| {
+            record(point("halo", bytes, "mesh", stack), &vec![&[us][..]; times])
+        };
+        let mut report = report(vec![
+            at(1, "tcp", 10.0, 4),
+            at(1, "tasuki", 40.0, 4),
+            at(2, "tcp", 10.0, 4),
+            at(2, "tasuki", 5.0, 3),
+        ]);
+        let first = |report: &Report| {
+            let text = report.table_worst_first("against tcp", &|_| Some("tcp".into()));
+            let mut rows = text.lines().filter(|line| line.contains(" tasuki "));
+            rows.next().and_then(|row| row.split_whitespace().next().map(str::to_owned))
+        };
+        assert_eq!(first(&report).as_deref(), Some("2"));
+        // The repetition that the user broke off has not failed.
+        report.interrupted = true;
+        assert_eq!(first(&report).as_deref(), Some("1"));
     }
 
     #[test]

@@ -53,15 +53,18 @@ type Row<'a> = (&'a Record, Option<PairedRatio>);
 
 /// The records in tables of their own for each test, network and number of ranks.
 fn body(report: &Report, against: Option<&Against<'_>>) -> String {
+    let baseline = |record: &Record| against.and_then(|against| (against.baseline)(record));
     let compared = |record| {
-        let baseline = against.and_then(|against| (against.baseline)(record));
-        let gain = baseline.and_then(|name| report.comparison(record, &name)).map(|found| found.gain);
-        (record, gain)
+        let gain = baseline(record).and_then(|name| report.comparison(record, &name));
+        (record, gain.map(|found| found.gain))
     };
     let mut rows: Vec<Row<'_>> = sorted(&report.records).into_iter().map(compared).collect();
     if against.is_some_and(|against| against.worst_first) {
-        let gain = |gain: &Option<PairedRatio>| gain.as_ref().map_or(f64::INFINITY, |gain| gain.median);
-        rows.sort_by(|(_, a), (_, b)| gain(a).total_cmp(&gain(b)));
+        let order = |(record, gain): &Row<'_>| match baseline(record) {
+            Some(name) if has_failed(report, record, &name) => f64::NEG_INFINITY,
+            _ => gain.as_ref().map_or(f64::INFINITY, |gain| gain.median),
+        };
+        rows.sort_by(|a, b| order(a).total_cmp(&order(b)));
     }
     let tails = report.records.iter().any(|record| record.p99_9.is_some());
     let percentiles = if tails { ["p90", "p99.9"] } else { ["p10", "p90"] };
@@ -81,6 +84,14 @@ fn body(report: &Report, against: Option<&Against<'_>>) -> String {
         let _ = writeln!(text, "\n{title}\n{table}");
     }
     text
+}
+
+/// Whether a record lacks repetitions that what it is compared with has. Where the user ended the
+/// measurement, the last one is missing without a failure.
+fn has_failed(report: &Report, record: &Record, baseline: &str) -> bool {
+    let broken_off = usize::from(report.interrupted);
+    let base = report.base(record, baseline);
+    base.is_some_and(|base| record.repetitions.len() + broken_off < base.repetitions.len())
 }
 
 /// What stands above the table of a record.

@@ -71,9 +71,10 @@ pub fn records(report: &NasReport) -> Vec<ChallengeRecord> {
     FIGURES.iter().flat_map(of).collect()
 }
 
-fn values(figure: &Figure, runs: &[Outcome]) -> Vec<f64> {
+/// The values of a figure, with the numbers of the runs that have it.
+fn values(figure: &Figure, runs: &[Outcome]) -> Vec<(usize, f64)> {
     let value = |run: &Outcome| run.challenge.get(figure.key).map(|value| value * figure.factor);
-    runs.iter().filter_map(value).collect()
+    runs.iter().enumerate().filter_map(|(at, run)| Some((at, value(run)?))).collect()
 }
 
 fn record(
@@ -84,13 +85,13 @@ fn record(
 ) -> Option<ChallengeRecord> {
     let own = values(figure, runs);
     // One rank alone has no ring, so that the figures of the ring are 0 or less.
-    let summary = Summary::of(&own).filter(|summary| summary.median > 0.0)?;
+    let all: Vec<f64> = own.iter().map(|(_, value)| *value).collect();
+    let summary = Summary::of(&all).filter(|summary| summary.median > 0.0)?;
     let against = |network: &str| {
         let base = values(figure, report.like(case, network, &case.stack)?);
-        let is_other = network != case.network && case.hosts > 1 && own.len() == base.len();
-        let ratio = is_other.then(|| {
-            if figure.is_time { PairedRatio::of(&base, &own) } else { PairedRatio::of(&own, &base) }
-        })??;
+        let is_other = network != case.network && case.hosts > 1;
+        let (of, by) = if figure.is_time { (&base, &own) } else { (&own, &base) };
+        let ratio = is_other.then(|| PairedRatio::of_repetitions(of, by))??;
         Some(ratio.to_string())
     };
     Some(ChallengeRecord {

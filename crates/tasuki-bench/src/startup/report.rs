@@ -159,7 +159,8 @@ impl StartupReport {
             self.cases.iter().find(|(other, _)| same(other)).map(|(_, all)| totals(all))
         };
         let (own, base) = (find(&case.stack)?, find(stack)?);
-        (own.len() == base.len()).then(|| PairedRatio::of(&base, &own))?
+        // A start that failed is not tried again, so that the shorter series has the first repetitions.
+        PairedRatio::of(&base, &own)
     }
 
     /// All records as a JSON array.
@@ -254,6 +255,15 @@ mod tests {
                 report.add(&case(16, 2, stack), phases);
             }
         }
+        // The last start of six failed.
+        for (stack, times) in [("b", 6), ("b tasuki", 5)] {
+            for at in 0..times {
+                let phases = Phases { launch_s: f64::from(at), init_s: 0.5, meeting_s: 0.25, end_s: 0.25 };
+                report.add(&case(16, 2, stack), phases);
+            }
+        }
+        let gain = report.against(&case(16, 2, "b tasuki"), "b").map(|gain| (gain.median, gain.pairs));
+        assert_eq!(gain, Some((1.0, 5)));
         let records = report.records();
         assert_eq!((records[0].median, records[1].median), (2.0, 1.25));
         assert_eq!(records[0].published, Some(5.48), "SCore III paper, table 3");
