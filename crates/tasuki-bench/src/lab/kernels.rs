@@ -133,6 +133,7 @@ impl<'a> Kernels<'a> {
     pub fn run(&self, session: Session<'_>) -> Result<NasReport, BenchError> {
         let mut planned = self.plan()?;
         let mut report = NasReport::new(Machine::here());
+        report.first_network = self.networks.first().map(|network| network.name.clone());
         report.peak_mops = self.peak_mops(session);
         let name = |one: &Planned<'_>| {
             let Case { kernel, class, ranks, network, stack, .. } = &one.case;

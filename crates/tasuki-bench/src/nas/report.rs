@@ -20,6 +20,8 @@ pub struct NasReport {
     machine: Machine,
     cases: Vec<(Case, Vec<Outcome>)>,
     failures: Vec<FailedRun>,
+    /// The network that the others are compared with, whichever gave figures first; `None`: that one.
+    pub first_network: Option<String>,
     /// Peak of one processor of this machine, million operations per second, if it was measured.
     pub peak_mops: Option<f64>,
     /// The plan was stopped before its end.
@@ -29,7 +31,8 @@ pub struct NasReport {
 impl NasReport {
     /// A report without runs.
     pub fn new(machine: Machine) -> Self {
-        Self { machine, cases: Vec::new(), failures: Vec::new(), peak_mops: None, interrupted: false }
+        let (cases, failures) = (Vec::new(), Vec::new());
+        Self { machine, cases, failures, first_network: None, peak_mops: None, interrupted: false }
     }
 
     /// Adds a run that has ended.
@@ -150,9 +153,15 @@ impl NasReport {
         self.compare(case, &case.network, stack)
     }
 
+    /// The network that the others are compared with.
+    fn first_network(&self) -> Option<&str> {
+        let measured = || self.cases.first().map(|(case, _)| case.network.as_str());
+        self.first_network.as_deref().or_else(measured)
+    }
+
     /// Compares a case with the same case on the first network.
     fn against_first_network(&self, case: &Case) -> Option<Against> {
-        self.against_network(case, &self.cases.first()?.0.network)
+        self.against_network(case, self.first_network()?)
     }
 
     fn against_network(&self, case: &Case, network: &str) -> Option<Against> {

@@ -25,7 +25,8 @@ impl NasReport {
 
     fn body(&self, baseline: &impl Fn(&str) -> Option<String>) -> Table {
         let mut table = plain();
-        let networks = self.cases.iter().any(|(case, _)| case.network != self.cases[0].0.network);
+        let first = self.first_network().unwrap_or_default();
+        let networks = self.cases.iter().any(|(case, _)| case.network != first);
         let mut header = vec![
             "kernel",
             "class",
@@ -42,7 +43,7 @@ impl NasReport {
             "one host = 1",
             "against its own TCP",
         ];
-        let against = format!("against {}", self.cases[0].0.network);
+        let against = format!("against {first}");
         if networks {
             header.extend([against.as_str(), "published"]);
         }

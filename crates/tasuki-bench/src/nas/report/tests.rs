@@ -81,6 +81,34 @@ fn cablings_are_compared_with_the_first_and_with_the_papers() {
 }
 
 #[test]
+fn cablings_are_compared_with_the_first_that_was_asked_for_though_a_case_failed_there() {
+    let on = |network: &str, kernel| Case { network: network.into(), kernel, ..case(4, "a") };
+    // IS ran into its limit on the first network.
+    let mut report = report(&[
+        (on("full:4", Kernel::Is), &[30.0; 3]),
+        (on("star:4", Kernel::Cg), &[10.0; 3]),
+        (on("full:4", Kernel::Cg), &[20.0; 3]),
+    ]);
+    report.first_network = Some("star:4".into());
+    let against: Vec<_> = report.records().into_iter().map(|record| record.against).collect();
+    let against: Vec<_> =
+        against.iter().map(|it| it.as_ref().map(|it| (it.network.as_str(), it.gain))).collect();
+    assert_eq!(against, [None, None, Some(("star:4", 2.0))]);
+    let text = report.table(|_| None);
+    assert!(text.contains("against star:4") && text.contains("2.00 x"), "{text}");
+}
+
+// A machine that becomes slower from run to run, and a network on which the last run failed.
+#[test]
+fn the_runs_before_a_failure_are_paired() {
+    let on = |network: &str| Case { network: network.into(), ..case(4, "a") };
+    let all = [60.0, 50.0, 40.0, 30.0, 20.0, 10.0];
+    let report = report(&[(on("star:4"), &all), (on("full:4"), &all[..5])]);
+    let against = report.records().remove(1).against.map(|it| (it.gain, it.ratio.pairs));
+    assert_eq!(against, Some((1.0, 5)));
+}
+
+#[test]
 fn linpack_is_a_share_of_the_peak_of_the_processors_that_it_can_use() {
     let on = |ranks| Case { kernel: Kernel::Linpack, ..case(ranks, "a") };
     let mut report = report(&[(case(2, "a"), &[10.0])]);
