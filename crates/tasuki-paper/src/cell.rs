@@ -1,5 +1,6 @@
 //! Claims of papers, what was found here, and the cells that set one beside the other.
 
+use crate::lab::median;
 use crate::rule::Rule;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -106,7 +107,7 @@ impl Findings {
     pub fn put_range(&mut self, item: &str, cell: impl Into<String>, values: &[f64]) -> &mut Finding {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
-        let value = sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN);
+        let value = median(values.to_vec());
         let range = sorted.first().copied().zip(sorted.last().copied()).map(|(low, high)| [low, high]);
         self.add(item, cell, Finding { value, range, ..Finding::default() })
     }

@@ -84,7 +84,8 @@ fn in_closest(claim: &Claim, group: &str, claims: &[Claim], findings: &Findings)
     Some(Finding { value: *found.each.get(closest)?, ..found.clone() })
 }
 
-/// Median and range over the networks that have all parts of a claim; over all if none has.
+/// Median and range over the networks that have all parts of a claim; over all if none has, which the note
+/// says, as a range over many networks proves little.
 fn over_fitting(claim: &Claim, group: &str, claims: &[Claim], findings: &Findings) -> Option<Finding> {
     let fits = fits(group, claims, findings)?;
     let found = findings.get(claim.item, &claim.cell)?;
@@ -92,7 +93,10 @@ fn over_fitting(claim: &Claim, group: &str, claims: &[Claim], findings: &Finding
     let of_fitting = found.each.iter().zip(&fits).filter(|(_, fit)| fit.0 || none).map(|(value, _)| *value);
     let mut kept = Findings::default();
     let kept = kept.put_range("", "", &of_fitting.collect::<Vec<_>>());
-    Some(Finding { note: found.note.clone(), ..kept.clone() })
+    let all = none.then(|| format!("none of {} networks has all parts: over all of them", fits.len()));
+    let notes: Vec<String> =
+        all.into_iter().chain(Some(found.note.clone()).filter(|it| !it.is_empty())).collect();
+    Some(Finding { note: notes.join("; "), ..kept.clone() })
 }
 
 /// How many cells of a paper stand how.
@@ -165,6 +169,20 @@ mod tests {
         assert_eq!((cells[2].here, cells[2].agrees), (Some(1.0), Some(true)));
         assert_eq!((cells[3].range, cells[3].agrees), (Some([0.2, 0.2]), Some(false)));
         assert_eq!(Tally::of(&cells), Tally { input: 1, agrees: 1, differs: 1, not_run: 1, parts: 2 });
+    }
+
+    /// The first two networks lack one part each, and the published figure lies between theirs.
+    #[test]
+    fn what_is_judged_over_networks_that_do_not_fit_says_so() {
+        let mut findings = Findings::default();
+        findings.put_each("T1", "time", vec![100.0, 120.0]);
+        findings.put_each("T1", "hops", vec![12.0, 10.0]);
+        findings.put_each("T2", "waiting", vec![0.2, 1.8]).note = "simulated".into();
+        let cells = judge("p", &claims(), &findings);
+        assert_eq!((cells[2].here, cells[3].here), (Some(0.0), Some(1.0)));
+        assert_eq!(cells[3].note, "none of 2 networks has all parts: over all of them; simulated");
+        let fitting = judge("p", &claims(), &self::findings());
+        assert_eq!(fitting[3].note, "");
     }
 
     #[test]

@@ -108,7 +108,7 @@ fn holds(holds: bool) -> f64 {
     f64::from(u8::from(holds))
 }
 
-/// Bytes per second and half a round trip, s, of one of the settings.
+/// Bytes per second and half a round trip, s, of one of the settings; `None` if it gave none.
 fn of_pair(json: &Value, key: &str) -> Option<(f64, f64)> {
     let row = json.get("rows")?.as_array()?.iter().find(|row| row["key"] == key)?;
     let rate = |stream: &Value| {
@@ -119,25 +119,31 @@ fn of_pair(json: &Value, key: &str) -> Option<(f64, f64)> {
     let latency =
         |ping: &Value| Some(median(ping["samples"].as_array()?.iter().filter_map(Value::as_f64).collect()));
     let latencies = row["ping_pongs"].as_array()?.iter().filter_map(latency).collect();
-    Some((median(rates), median(latencies)))
+    let of = (median(rates), median(latencies));
+    (of.0.is_finite() && of.1.is_finite()).then_some(of)
 }
 
 fn pair(json: &Value, found: &mut Findings) {
-    let all = ["a", "b", "c", "d"].map(|key| of_pair(json, key));
-    let [Some(a), Some(b), Some(c), Some(d)] = all else { return };
+    let [a, b, c, d] = ["a", "b", "c", "d"].map(|key| of_pair(json, key));
     for (cell, more, less) in [
         ("(b) more bandwidth than (a)", b, a),
         ("(c) more bandwidth than (b)", c, b),
         ("(d) more bandwidth than (c)", d, c),
     ] {
-        let note = format!("{:.1} and {:.1} MB/s", more.0 / 1e6, less.0 / 1e6);
-        found.put("F4", cell, holds(more.0 > GROWS * less.0)).note = note;
+        if let Some((more, less)) = more.zip(less) {
+            let note = format!("{:.1} and {:.1} MB/s", more.0 / 1e6, less.0 / 1e6);
+            found.put("F4", cell, holds(more.0 > GROWS * less.0)).note = note;
+        }
     }
     let us = |pair: (f64, f64)| pair.1 * 1e6;
-    let note = format!("{:.1} and {:.1} us", us(b), us(a));
-    found.put("F5", "(b) less latency than (a)", holds(b.1 < a.1)).note = note;
+    if let Some((b, a)) = b.zip(a) {
+        let note = format!("{:.1} and {:.1} us", us(b), us(a));
+        found.put("F5", "(b) less latency than (a)", holds(b.1 < a.1)).note = note;
+    }
     for (cell, of) in [("latency of (c) over (b)", c), ("latency of (d) over (b)", d)] {
-        found.put("F5", cell, of.1 / b.1).note = format!("{:.1} and {:.1} us", us(of), us(b));
+        if let Some((of, b)) = of.zip(b) {
+            found.put("F5", cell, of.1 / b.1).note = format!("{:.1} and {:.1} us", us(of), us(b));
+        }
     }
 }
 
@@ -201,5 +207,30 @@ fn two_hosts(json: &Value, found: &mut Findings) {
         if let Some(speedup) = record.and_then(|record| number(record, &["speedup"])) {
             found.put("F7", format!("IS, {name} over one host"), speedup);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_setting_in_which_nothing_was_measured_is_not_judged() {
+        let stream = |bytes: u64| json!({ "received_bytes": [bytes], "receiver": { "seconds": 1.0 } });
+        let row = |key: &str, bytes: u64| {
+            let ping = json!({ "samples": [1e-5] });
+            json!({ "key": key, "streams": [stream(bytes)], "ping_pongs": [ping] })
+        };
+        let failed = json!({ "key": "c", "streams": [], "ping_pongs": [] });
+        let rows = [row("a", 100_000_000), row("b", 110_000_000), failed, row("d", 200_000_000)];
+        let found = read("pair", &json!({ "rows": rows }));
+        let value = |item: &str, cell: &str| found.get(item, cell).map(|finding| finding.value);
+        assert_eq!(value("F4", "(b) more bandwidth than (a)"), Some(1.0));
+        assert_eq!(value("F4", "(c) more bandwidth than (b)"), None);
+        assert_eq!(value("F4", "(d) more bandwidth than (c)"), None);
+        assert_eq!(value("F5", "(b) less latency than (a)"), Some(0.0));
+        assert_eq!(value("F5", "latency of (c) over (b)"), None);
+        assert_eq!(value("F5", "latency of (d) over (b)"), Some(1.0));
     }
 }

@@ -8,6 +8,7 @@ use super::names::{CLOS, FAT_6, FAT_14, MESH, TORUS};
 use super::networks::{Named, Routing, mesh, of_16, of_32, torus};
 use super::{Effort, Model, Rhinet2Error};
 use crate::cell::Findings;
+use crate::lab::median;
 use tasuki_topo::measure::{SelfPairs, distances};
 use tasuki_topo::{Engine, Limits, Network, route};
 
@@ -139,9 +140,7 @@ fn statements(known: &Known, found: &mut Findings) {
 fn over_a(known: &Known, of_a: &[Times], of_b: &[Times], found: &mut Findings) {
     let of = |name: &str| known.all.iter().find(|row| row.1 == name).map_or(f64::NAN, |row| row.2.mean);
     let (mesh, torus) = (of(MESH), of(TORUS));
-    let mut b: Vec<f64> = of_b.iter().map(|times| times.mean).collect();
-    b.sort_by(f64::total_cmp);
-    let b = b.get(b.len() / 2).copied().unwrap_or(f64::NAN);
+    let b = median(of_b.iter().map(|times| times.mean).collect());
     let ordered =
         |times: &Times| f64::from(u8::from([torus, mesh, b, times.mean].is_sorted_by(|a, b| a < b)));
     found.put_each("T3", "order: torus, mesh, B, A", of_a.iter().map(ordered).collect());
