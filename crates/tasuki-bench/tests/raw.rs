@@ -83,6 +83,7 @@ fn throughput_counts_full_frames_with_what_they_cost_on_the_line() -> Outcome {
         assert_eq!(result.protocol, protocol);
         assert!(result.frames > 0 && result.seconds > 0.0, "{result:?}");
         assert_eq!(result.wire_bits, result.frames * 8 * 1538, "{result:?}");
+        assert_eq!(result.full_payload_bytes, payload, "{result:?}");
         let full = result.frames * payload;
         assert!((full - payload + 1..=full).contains(&result.payload_bytes), "{result:?}");
         assert!(result.received_frames <= result.sent_frames, "{result:?}");

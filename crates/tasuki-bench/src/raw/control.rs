@@ -85,6 +85,9 @@ pub(super) enum Answer {
 pub(super) struct Counted {
     pub payload_bytes: u64,
     pub frames: u64,
+    /// Payload of a full frame, if the receiver knows it; 0: all frames are alike.
+    #[serde(default)]
+    pub full_payload_bytes: u64,
     pub wire_bits: u64,
     pub seconds: f64,
     pub window_unix_s: (f64, f64),

@@ -30,6 +30,9 @@ pub struct Throughput {
     pub payload_bytes: u64,
     /// Number of frames received (TCP: as many full segments as the payload fills).
     pub frames: u64,
+    /// Payload of a full frame, bytes.
+    #[serde(default)]
+    pub full_payload_bytes: u64,
     /// Bits that these frames took on the line, check sequence, preamble and gap included: 8 * (max(60,
     /// length) + 4 + 8 + 12) each.
     pub wire_bits: u64,

@@ -31,10 +31,12 @@ pub(super) fn result(
     cpu_s: f64,
     line_bits_per_second: Option<u64>,
 ) -> Throughput {
+    let each = counted.payload_bytes / counted.frames.max(1);
     let mut result = Throughput {
         protocol,
         payload_bytes: counted.payload_bytes,
         frames: counted.frames,
+        full_payload_bytes: if counted.full_payload_bytes > 0 { counted.full_payload_bytes } else { each },
         wire_bits: counted.wire_bits,
         seconds: counted.seconds,
         line_fraction: None,
@@ -92,6 +94,19 @@ mod tests {
             let result = result(Protocol::Udp, &window(arrivals), 5, 0.0, Some(1_000_000));
             assert_eq!((result.payload_bytes_per_second(), result.line_fraction), (0.0, Some(0.0)));
         }
+    }
+
+    #[test]
+    fn a_full_frame_is_full_though_the_last_one_is_not() {
+        let (frames, full_payload_bytes) = (300, 1448);
+        for missing in [1, 700, 1447] {
+            let payload_bytes = frames * full_payload_bytes - missing;
+            let counted = Counted { payload_bytes, frames, full_payload_bytes, ..Counted::default() };
+            assert_eq!(result(Protocol::Tcp, &counted, 0, 0.0, None).full_payload_bytes, 1448);
+        }
+        // Datagrams are alike, so that their receiver need not tell.
+        let counted = Counted { payload_bytes: 300 * 1472, frames, ..Counted::default() };
+        assert_eq!(result(Protocol::Udp, &counted, 0, 0.0, None).full_payload_bytes, 1472);
     }
 
     // 81 274 frames of 1514 bytes fill one second of 1 Gbit/s.

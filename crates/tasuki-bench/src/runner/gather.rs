@@ -77,7 +77,7 @@ impl Gather {
         }
         for result in outcome.throughputs.iter().filter(|result| result.seconds > 0.0) {
             let source = Source::Raw(result.protocol);
-            let bytes = result.payload_bytes / result.frames.max(1);
+            let bytes = result.full_payload_bytes;
             let key = Key { network, test: RAW_STREAM.into(), bytes, ranks: 2, source };
             let values = vec![result.payload_bytes_per_second() / 1e6];
             let gathered = self.entry(key, 2, Unit::MegabytesPerSecond, None);
@@ -167,6 +167,7 @@ fn ceiling(record: &Record, network: &Network, records: &[Record]) -> Option<Cei
 mod tests {
     use super::*;
     use crate::{
+        raw::Throughput,
         record::tests::{point, record},
         runner::plan::LineRate,
     };
@@ -183,6 +184,31 @@ mod tests {
             record(point(RAW_PINGPONG, 8, "star", "packet-ring"), &[&[1.0]]),
             record(point(RAW_STREAM, 1448, "mesh", "tcp"), &[&[900.0]]),
         ]
+    }
+
+    #[test]
+    fn repetitions_of_a_stream_are_one_record_however_full_the_last_frame_was() {
+        let mut gather = Gather::default();
+        for missing in [700, 1] {
+            let result = Throughput {
+                protocol: Protocol::Tcp,
+                payload_bytes: 300 * 1448 - missing,
+                frames: 300,
+                full_payload_bytes: 1448,
+                wire_bits: 300 * 8 * 1538,
+                seconds: 1.0,
+                line_fraction: None,
+                window_unix_s: (0.0, 1.0),
+                sent_frames: 0,
+                received_frames: 0,
+                ring_drops: 0,
+                cpu_s: 0.0,
+                moved_bytes: 0,
+            };
+            gather.add_raw(0, Outcome { throughputs: vec![result], ..Outcome::default() });
+        }
+        let [entry] = &gather.entries[..] else { panic!("{} records", gather.entries.len()) };
+        assert_eq!((entry.key.bytes, entry.gathered.repetitions.len()), (1448, 2));
     }
 
     fn ceiling_of(test: &str, bytes: u64, line: Option<LineRate>) -> Option<(f64, String)> {

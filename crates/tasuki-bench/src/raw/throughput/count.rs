@@ -103,7 +103,8 @@ pub(crate) fn count_tcp(
         }
     }
     let mut counted = window.close();
-    counted.frames = counted.payload_bytes.div_ceil(segments.payload.max(1));
+    counted.full_payload_bytes = segments.payload.max(1);
+    counted.frames = counted.payload_bytes.div_ceil(counted.full_payload_bytes);
     counted.wire_bits = 8 * wire * counted.frames;
     Ok(counted)
 }
