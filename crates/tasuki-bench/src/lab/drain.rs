@@ -1,23 +1,24 @@
 //! How fast a host of a lab takes bursts, what its buffer holds, and what it loses of more.
 
+mod chunks;
+
 use super::{
     Session, Testbed,
     peers::{Pair, measure},
 };
 use crate::{
-    BenchError, Machine,
+    BenchError, Machine, ending,
     plot::Panel,
     rates::{RateRow, rates, rates_table},
     raw::{Burst, Drain, DrainTest, Protocol, Test},
     stats::Summary,
     table::borderless,
 };
+use chunks::gathered;
 use serde::Serialize;
 use std::fmt::Write;
 use tasuki_rate::{Distribution, Receiver, Slow, Static, paper::TABLE1_BYTES};
 
-/// Bursts between two steps of the progress.
-const CHUNK: u32 = 50;
 /// Bars of a histogram.
 const BINS: usize = 20;
 /// Rates that differ from their mean by less than this share are the same rate.
@@ -70,6 +71,8 @@ pub struct DrainReport {
     rates: Vec<RateRow>,
     machine: Machine,
     bursts: Vec<Burst>,
+    /// What came to grief after the bursts that are told.
+    pub failures: Vec<String>,
 }
 
 /// What bursts lost, beside equation (1) for the time that each took.
@@ -89,23 +92,20 @@ pub fn drain(
     options: &DrainOptions,
     session: Session<'_>,
 ) -> Result<DrainReport, BenchError> {
-    let drain = bursts(lab, pair, options, session)?;
-    report(lab, pair, options.bytes, drain)
+    let (drain, failures) = bursts(lab, pair, options, session)?;
+    Ok(DrainReport { failures, ..report(lab, pair, options.bytes, drain)? })
 }
 
-/// All bursts, some at a time.
+/// All bursts, some at a time, and what came to grief.
 fn bursts(
     lab: &Testbed,
     pair: Pair,
     options: &DrainOptions,
     session: Session<'_>,
-) -> Result<Drain, BenchError> {
+) -> Result<(Drain, Vec<String>), BenchError> {
     session.progress.begin("drain", options.bursts.into());
     session.progress.step(&lab.name);
-    let mut all: Option<Drain> = None;
-    let mut left = options.bursts;
-    while left > 0 || all.is_none() {
-        let bursts = left.min(CHUNK);
+    let gathered = gathered(options.bursts, |bursts| {
         let test = DrainTest {
             protocol: options.protocol,
             bursts,
@@ -118,20 +118,11 @@ fn bursts(
         if let Some(failure) = outcome.failures.first() {
             return Err(BenchError::refused(failure));
         }
-        let drain =
-            outcome.drains.pop().ok_or_else(|| BenchError::refused("the raw peers measured nothing"))?;
-        match &mut all {
-            None => all = Some(drain),
-            Some(all) => {
-                all.bursts.extend(drain.bursts);
-                all.cpu_s += drain.cpu_s;
-            }
-        }
-        left -= bursts;
         session.progress.advance(bursts.into());
-    }
+        outcome.drains.pop().ok_or_else(|| BenchError::refused("the raw peers measured nothing"))
+    });
     session.progress.finish();
-    all.ok_or_else(|| BenchError::refused("--bursts 0: nothing would be measured"))
+    gathered
 }
 
 fn report(lab: &Testbed, pair: Pair, burst_bytes: u64, drain: Drain) -> Result<DrainReport, BenchError> {
@@ -176,6 +167,7 @@ fn report(lab: &Testbed, pair: Pair, burst_bytes: u64, drain: Drain) -> Result<D
         machine: Machine::here(),
         drain_bps,
         bursts: drain.bursts,
+        failures: Vec::new(),
     })
 }
 
@@ -254,7 +246,7 @@ impl DrainReport {
             row("lost over equation (1)", overflow.ratio, 1.0, 3);
             let _ = writeln!(text, "\n{shown}");
         }
-        text + "\n" + &rates_table(&report.rates)
+        text + "\n" + &rates_table(&report.rates) + &ending(&report.failures, false)
     }
 
     /// How often which rate was measured, as figure 4 of the paper.

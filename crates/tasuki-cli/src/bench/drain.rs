@@ -1,6 +1,6 @@
 //! `tasuki bench drain`: how fast a host takes bursts, how much its buffer holds, and how much it loses.
 
-use super::{access::Networks, bar::Bar};
+use super::{access::Networks, bar::Bar, exit::code};
 use std::{process::ExitCode, sync::atomic::AtomicBool};
 use tasuki_args::{BenchDrain, Packets, give};
 use tasuki_bench::{
@@ -44,5 +44,5 @@ pub fn run(arguments: &BenchDrain) -> Result<ExitCode, Failure> {
         Ok(vec![("drain.svg".to_owned(), lines(&panels)?)])
     };
     give(&arguments.results, "drain", &text, &serde_json::to_string_pretty(&reports)?, plots)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(code(reports.iter().all(|report| report.failures.is_empty())))
 }

@@ -116,7 +116,7 @@ impl CrossKernels {
             mpis,
         };
         let measured = kernels.run(session)?;
-        let notes = NOTES.to_owned() + &networks.count()?;
+        let notes = NOTES.to_owned() + &networks.count();
         let text = titles(&networks.settings, self.hosts)
             + &cross::table(&measured, &notes)
             + &challenge::table(&measured);

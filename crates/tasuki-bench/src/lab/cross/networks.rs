@@ -64,12 +64,11 @@ impl Networks {
     }
 
     /// Counts what has been sent since they came up. Returned is, in words, how it was spread over two
-    /// cables.
-    pub fn count(&mut self) -> Result<String, BenchError> {
+    /// cables, and of which networks nobody knows.
+    pub fn count(&mut self) -> String {
         let mut shares = String::new();
         for (setting, network) in self.settings.iter_mut().zip(&self.labs) {
-            let before = std::mem::replace(&mut setting.sent_bytes, sent(network)?);
-            subtract(&mut setting.sent_bytes, &before);
+            shares += &setting.count(sent(network));
             if let Some((least, most)) = share_of_cables(network, &setting.sent_bytes) {
                 // Writing into a text cannot fail.
                 let _ = writeln!(
@@ -79,7 +78,21 @@ impl Networks {
                 );
             }
         }
-        Ok(shares)
+        shares
+    }
+}
+
+impl Setting {
+    /// Makes of the counters at the beginning what was sent until the counters were read again. If they
+    /// could not be read, nothing is known of it, which the text says: figures do not depend on it.
+    fn count(&mut self, now: Result<Counts, BenchError>) -> String {
+        let before = std::mem::take(&mut self.sent_bytes);
+        match now {
+            Ok(now) => self.sent_bytes = now,
+            Err(error) => return format!("note: {}: {error}\n", self.network),
+        }
+        subtract(&mut self.sent_bytes, &before);
+        String::new()
     }
 }
 
@@ -257,6 +270,18 @@ mod tests {
             let networks = vec![network.to_owned()];
             assert!(CrossKernels { networks, ..options("1G", hosts) }.check(&[]).is_err(), "{network}");
         }
+    }
+
+    #[test]
+    fn counters_that_cannot_be_read_are_a_note() {
+        let counts = |bytes| Counts::from([("a".to_owned(), BTreeMap::from([("eth0".to_owned(), bytes)]))]);
+        let mut setting = settings(&options("1G", 2)).remove(0);
+        setting.sent_bytes = counts(70);
+        assert_eq!(setting.count(Ok(counts(100))), "");
+        assert_eq!(setting.sent_bytes, counts(30));
+        let said = setting.count(Err(BenchError::refused("cannot count what host a sent")));
+        assert!(said.contains("(a) switch: cannot count what host a sent"), "{said}");
+        assert!(setting.sent_bytes.is_empty(), "the counters of the beginning are not what was sent");
     }
 
     #[test]
