@@ -146,6 +146,8 @@ pub struct StripeReport {
     pub records: Vec<StripeRecord>,
     /// Repetitions of cases that gave no figure.
     pub failures: Vec<FailedCase>,
+    /// What a reader must know of the conditions.
+    pub notes: Vec<String>,
     /// Whether the measurement was stopped before its end.
     pub interrupted: bool,
 }
@@ -169,7 +171,8 @@ struct Row<'a> {
 impl StripeReport {
     /// A report without results.
     pub fn new(machine: Machine) -> Self {
-        Self { machine, records: Vec::new(), failures: Vec::new(), interrupted: false }
+        let (records, failures, notes) = (Vec::new(), Vec::new(), Vec::new());
+        Self { machine, records, failures, notes, interrupted: false }
     }
 
     /// Adds a repetition of a case.
@@ -209,6 +212,7 @@ impl StripeReport {
             "machine": self.machine,
             "records": records,
             "failures": self.failures,
+            "notes": self.notes,
             "interrupted": self.interrupted,
         }))
     }

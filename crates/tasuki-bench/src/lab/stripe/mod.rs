@@ -21,7 +21,7 @@ use crate::{
     stripe::{Cabling, FailedCase, Spreading, StripeReport},
 };
 use points::{Point, labs, points};
-use quota::Quotas;
+use quota::{Quota, Quotas, Tried};
 use std::net::SocketAddr;
 use tasuki_cluster::{HostId, Rate};
 
@@ -77,7 +77,7 @@ pub struct StripeOptions {
 }
 
 /// A point of the plan, and whether it has failed: it is not tried again then.
-type Tried<'a> = (Point<'a>, bool);
+type Planned<'a> = (Point<'a>, bool);
 
 /// Measures everything on labs of its own.
 pub fn measure(
@@ -91,11 +91,12 @@ pub fn measure(
         true => Some(slow_quotas(options, &networks[0].1, session)?),
         false => None,
     };
-    let points = points(options, &networks, quotas.as_ref().map(|(_, percent)| *percent));
-    let mut points: Vec<Tried<'_>> = points.into_iter().map(|point| (point, false)).collect();
+    let points = points(options, &networks, quotas.as_ref().map(|(_, quota)| quota.percent));
+    let mut points: Vec<Planned<'_>> = points.into_iter().map(|point| (point, false)).collect();
     let mut report = StripeReport::new(Machine::here());
-    let name = |(point, _): &Tried<'_>| point.case.to_string();
-    let step = |(point, failed): &mut Tried<'_>, repetition| {
+    report.notes = quotas.iter().filter_map(|(_, quota)| quota.note()).collect();
+    let name = |(point, _): &Planned<'_>| point.case.to_string();
+    let step = |(point, failed): &mut Planned<'_>, repetition| {
         if *failed {
             return;
         }
@@ -172,15 +173,15 @@ pub(super) fn run_pair(
 }
 
 /// Groups with a share of a processor with which, as in the paper, two NICs are as much as it can do, and
-/// that share in per cent. It begins with what the busier side's process spends on two NICs, and is made
-/// smaller until a third NIC brings nothing, or larger until two bring what they can.
+/// that share. It begins with what the busier side's process spends on two NICs, and is made smaller until a
+/// third NIC brings nothing, or larger until two bring what they can.
 fn slow_quotas(
     options: &StripeOptions,
     network: &Testbed,
     session: Session<'_>,
-) -> Result<(Quotas, f64), BenchError> {
+) -> Result<(Quotas, Quota), BenchError> {
     if let Some(percent) = options.quota_percent {
-        return Ok((Quotas::new(percent)?, percent));
+        return Ok((Quotas::new(percent)?, Quota { percent, is_found: true }));
     }
     session.progress.begin("stripe", QUOTA_STEPS.into());
     session.progress.step("how slow a processor must be");
@@ -193,23 +194,23 @@ fn slow_quotas(
         run_pair(network, spreading, vec![test], groups)?.streams.pop().ok_or_else(nothing_measured)
     };
     let free = rate(2, None)?;
-    let mut percent = (100.0 * free.sender.process.max(free.receiver.process)).clamp(0.2, 100.0);
-    let quotas = Quotas::new(percent)?;
-    for _ in 0..QUOTA_STEPS {
+    let first = (100.0 * free.sender.process.max(free.receiver.process)).clamp(0.2, 100.0);
+    let quotas = Quotas::new(first)?;
+    let quota = Quota::sought(first, QUOTA_STEPS, |percent| {
+        quotas.set(percent)?;
         let (two, three) = (rate(2, Some(&quotas))?, rate(3, Some(&quotas))?);
         if session.is_interrupted() {
             return Err(BenchError::Interrupted("interrupted before anything was measured"));
         }
         session.progress.advance(1);
-        if three.bytes_per_second() > NO_GAIN * two.bytes_per_second() {
-            percent *= 0.85;
+        Ok(if three.bytes_per_second() > NO_GAIN * two.bytes_per_second() {
+            Tried::TooFast
         } else if two.bytes_per_second() < ALL_OF_TWO * free.bytes_per_second() {
-            percent *= 1.15;
+            Tried::TooSlow
         } else {
-            break;
-        }
-        quotas.set(percent)?;
-    }
+            Tried::Right
+        })
+    })?;
     session.progress.finish();
-    Ok((quotas, percent))
+    Ok((quotas, quota))
 }

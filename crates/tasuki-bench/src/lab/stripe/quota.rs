@@ -18,6 +18,69 @@ const PERIOD_US: f64 = 20_000.0;
 /// Longest period that the kernel takes, us.
 const PERIOD_MAX_US: f64 = 1_000_000.0;
 
+/// How far the share of a processor goes down or up while only one end of the range is known.
+const STEPS: (f64, f64) = (0.85, 1.15);
+
+/// What a share of a processor proved to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tried {
+    /// More NICs bring more.
+    TooFast,
+    /// Fewer NICs are not used in full.
+    TooSlow,
+    /// It is the one that is sought.
+    Right,
+}
+
+/// A share of a processor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Quota {
+    /// The share, per cent.
+    pub percent: f64,
+    /// Whether it was given, or proved to be the right one.
+    pub is_found: bool,
+}
+
+impl Quota {
+    /// Tries shares from this one on, at most so many, until one is right. None that was right: the last one
+    /// that was tried.
+    pub fn sought(
+        first: f64,
+        most: u32,
+        mut tried: impl FnMut(f64) -> Result<Tried, BenchError>,
+    ) -> Result<Self, BenchError> {
+        let (mut too_slow, mut too_fast, mut percent): (Option<f64>, Option<f64>, f64) = (None, None, first);
+        for step in 1..=most {
+            match tried(percent)? {
+                Tried::Right => return Ok(Self { percent, is_found: true }),
+                Tried::TooFast => too_fast = Some(percent),
+                Tried::TooSlow => too_slow = Some(percent),
+            }
+            let next = match (too_slow, too_fast) {
+                // The right one lies between: steps of one width could go to and fro beside it.
+                (Some(low), Some(high)) if low < high => (low * high).sqrt(),
+                (_, Some(high)) if high == percent => percent * STEPS.0,
+                _ => (percent * STEPS.1).min(100.0),
+            };
+            if step == most || next == percent {
+                break;
+            }
+            percent = next;
+        }
+        Ok(Self { percent, is_found: false })
+    }
+
+    /// What a reader must know of a share that did not prove to be the right one.
+    pub fn note(&self) -> Option<String> {
+        let text = format!(
+            "no slow processor was found on which a third NIC brings nothing and two bring what they can: \
+             {:.1} % of one, tried last, is none; give another with --quota",
+            self.percent
+        );
+        (!self.is_found).then_some(text)
+    }
+}
+
 /// A group for each of two sides.
 pub(in crate::lab) struct Quotas {
     /// Folders of the two groups.
@@ -128,6 +191,38 @@ fn remove_left_behind(root: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What each try of a search told, where these shares are right.
+    fn search(first: f64, right: std::ops::Range<f64>) -> (Quota, Vec<f64>) {
+        let mut shares = Vec::new();
+        let quota = Quota::sought(first, 8, |percent| {
+            shares.push(percent);
+            Ok(match right.contains(&percent) {
+                true => Tried::Right,
+                false if percent < right.start => Tried::TooSlow,
+                false => Tried::TooFast,
+            })
+        });
+        (quota.expect("nothing fails"), shares)
+    }
+
+    #[test]
+    fn a_share_is_found_only_if_it_was_tried_and_is_right() {
+        for (first, right) in [(40.0, 20.0..22.0), (10.0, 20.0..24.0), (40.0, 39.0..41.0), (50.0, 46.0..47.0)]
+        {
+            let (quota, shares) = search(first, right.clone());
+            assert!(quota.is_found && right.contains(&quota.percent), "{first}, {right:?}: {shares:?}");
+            assert_eq!(quota.note(), None);
+        }
+        // A third NIC always brings something; two never bring what they can, though nothing holds them back.
+        for (first, right) in [(40.0, 0.0..0.1), (90.0, 200.0..300.0)] {
+            let (quota, shares) = search(first, right);
+            assert!(!quota.is_found && shares.len() <= 8, "{shares:?}");
+            assert_eq!(Some(&quota.percent), shares.last(), "it was tried");
+            assert!(shares.iter().all(|share| *share <= 100.0), "{shares:?}");
+            assert!(quota.note().is_some_and(|note| note.contains("--quota")));
+        }
+    }
 
     #[test]
     fn shares_become_times_that_the_kernel_takes() {

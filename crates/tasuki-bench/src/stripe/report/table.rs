@@ -30,6 +30,7 @@ impl StripeReport {
         // Writing into a string cannot fail.
         let _ = writeln!(text, "{table}");
         text += LEGEND;
+        text.extend(self.notes.iter().map(|note| format!("warning: {note}\n")));
         text + &ending(&self.failures, self.interrupted)
     }
 }
