@@ -25,9 +25,7 @@ use tasuki_job::{
     own_provider, run_name,
 };
 use tasuki_lab::Exit;
-use tasuki_launch::{
-    Detected, Flavour, Mpi, NcclPlugin, Origin, Scope, Setting, environment, torch_settings,
-};
+use tasuki_launch::{Detected, Flavour, Mpi, NcclPlugin, Origin, Setting, environment, torch_settings};
 use tasuki_load::RUN_ID;
 use tasuki_terminal::{Failure, print_json, print_json_line};
 
@@ -183,14 +181,6 @@ fn fleet_of(cluster: Option<&Path>, lab: Option<&str>) -> Result<Fleet, Failure>
     })
 }
 
-/// What a shell sets a variable to. A setting that is a list of folders is appended to the variable's list.
-fn shell_value(setting: &Setting) -> String {
-    match setting.scope {
-        Scope::Folders => format!("\"${{{0}:+${0}:}}\"'{1}'", setting.variable(), setting.value),
-        _ => format!("'{}'", setting.value),
-    }
-}
-
 /// Options for the mpirun of an Open MPI, which passes on nothing but OMPI_* by itself; `None` if there is
 /// nothing else to pass on. (`mca_base_env_list` would do it from the environment, but then 4.1 refuses every
 /// `-x`.)
@@ -217,7 +207,7 @@ fn print_settings(settings: &[Setting], key: Option<KeyAdvice>, json: bool) -> R
         return print_json(&all);
     }
     for setting in settings {
-        println!("# {}\nexport {}={}", setting.why, setting.variable(), shell_value(setting));
+        println!("# {}\nexport {}={}", setting.why, setting.variable(), setting.shell_value());
     }
     if let Some(key) = key {
         println!("# {}\nexport {}={}", key.why, key.variable, key.shell);

@@ -68,8 +68,14 @@ macro_rules! integer {
         fn times(self, other: Self) -> Self { self.wrapping_mul(other) }
         fn least(self, other: Self) -> Self { self.min(other) }
         fn greatest(self, other: Self) -> Self { self.max(other) }
-        // A count that the type does not hold is more than any element.
-        fn over(self, count: usize) -> Self { <$kind>::try_from(count).map_or(0, |count| self / count) }
+        // A count that the type does not hold is more than any element, except that the least one may be its
+        // opposite.
+        fn over(self, count: usize) -> Self {
+            match <$kind>::try_from(count) {
+                Ok(count) => self / count,
+                Err(_) => (i128::from(self) / count as i128) as Self,
+            }
+        }
     })* };
 }
 
@@ -185,5 +191,29 @@ impl Element {
         if op == Op::Average && !self.is_divided_first() {
             of_type!(self, divide(into, count));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn average(element: Element, sum: &[u8], count: usize) -> Vec<u8> {
+        let mut bytes = sum.to_vec();
+        element.finish(Op::Average, &mut bytes, count);
+        bytes
+    }
+
+    // So many processes with -1 each have the average -1, and with one process more that has 0, 0: integers
+    // are divided towards zero.
+    #[test]
+    fn the_least_number_is_divided_by_as_many_processes() {
+        for (count, more, average_of_more) in [(128, 0, -1), (128, 1, 0), (127, 2, 0), (64, 0, -2)] {
+            let sum = i8::MIN.to_ne_bytes();
+            assert_eq!(average(Element::I8, &sum, count + more), [average_of_more as u8], "{count} {more}");
+        }
+        assert_eq!(average(Element::I16, &i16::MIN.to_ne_bytes(), 32_768), (-1i16).to_ne_bytes());
+        assert_eq!(average(Element::I16, &i16::MAX.to_ne_bytes(), 32_768), 0i16.to_ne_bytes());
+        assert_eq!(average(Element::U8, &[255], 256), [0]);
     }
 }

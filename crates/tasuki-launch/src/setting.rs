@@ -1,6 +1,7 @@
 //! Settings of an MPI, and the facts about a cluster that they follow from.
 
 use crate::{Environment, Management, Provider, front::joined};
+use tasuki_process::quote;
 
 /// What carries the messages between hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -129,6 +130,15 @@ impl Setting {
         }
     }
 
+    /// What a POSIX shell sets its variable to. A list of folders is appended to the variable's list.
+    pub fn shell_value(&self) -> String {
+        let value = quote(self.value.as_ref());
+        match self.scope {
+            Scope::Folders => format!("\"${{{0}:+${0}:}}\"{value}", self.variable()),
+            _ => value,
+        }
+    }
+
     /// Whether it is passed to ranks in their environment instead of on the launcher's command line.
     pub fn is_variable(&self) -> bool {
         matches!(self.scope, Scope::Variable | Scope::Folders)
@@ -142,5 +152,28 @@ impl Setting {
             Scope::Variable | Scope::Folders => return None,
         };
         Some([flag.into(), self.name.into(), self.value.clone()])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_shell_sets_a_variable_to_any_value() {
+        for value in ["/opt/tasuki", "/home/o'neil/$HOME `id`", "a \"b\" \\", ""] {
+            for (scope, before, after) in [
+                (Scope::Variable, "gone", value.to_owned()),
+                (Scope::Folders, "", value.to_owned()),
+                (Scope::Folders, "/a b", format!("/a b:{value}")),
+            ] {
+                let setting = Setting::new(scope, "LISTED", value, "");
+                let script = format!("export LISTED={}; printf %s \"$LISTED\"", setting.shell_value());
+                let output = Command::new("sh").args(["-c", &script]).env("LISTED", before).output();
+                let said = output.expect("a shell runs").stdout;
+                assert_eq!(String::from_utf8_lossy(&said), after, "{script}");
+            }
+        }
     }
 }

@@ -44,7 +44,8 @@ pub struct Sent {
 
 impl Path {
     /// Sends a message of so many bytes by the steps of section 4, beginning at `start_ns` of the receiver's
-    /// time (a receiver that varies is now fast and now slow).
+    /// time (a receiver that varies is now fast and now slow). A buffer shorter than a packet counts as one
+    /// that holds a packet: into a shorter one no packet would ever get.
     pub fn send(&self, message: u64, pace: Pace, start_ns: u64) -> Sent {
         let fastest = self.link_bps.min(self.sender_bps);
         let mean =
@@ -54,7 +55,7 @@ impl Path {
             Pace::Static => Static { receiver: mean, link_bps: fastest as f64 }.rate_bps(message),
         };
         let drain = self.receiver.drain_bps as u64;
-        let tank = Tank::new(self.receiver.buffer_bytes, self.slow, drain);
+        let tank = Tank::new(self.receiver.buffer_bytes.max(self.packet_bytes), self.slow, drain);
         let mut tank = tank.charging(self.vain_permille);
         let packets = message.div_ceil(self.packet_bytes.max(1)).max(1);
         // Before the first burst come the request, the start message and its acknowledgement.
@@ -108,6 +109,17 @@ mod tests {
         }
         let paced = to(1, 120_000_000, 300).send(5_000_000, Pace::Static, 0);
         assert!(paced.lost <= 0.005, "{paced:?}");
+    }
+
+    /// Each burst brings at least its first packet, into a buffer that is empty by then.
+    #[test]
+    fn a_buffer_shorter_than_a_packet_does_not_keep_a_message_for_ever() {
+        let mut path = to(1, 120_000_000, 0);
+        path.receiver.buffer_bytes = 4000;
+        for pace in [Pace::Unpaced, Pace::Static] {
+            let sent = path.send(80_000, pace, 0);
+            assert!((1..=10).contains(&sent.bursts), "{sent:?}");
+        }
     }
 
     /// A sender that can do 70 Mbit/s loses nothing to a receiver that can do 101, paced or not (figure 7).
