@@ -208,10 +208,11 @@ pub struct TuneReport {
 }
 
 /// Below the table.
-const NOTES: &str = "Best fixed: by turns per second, of those tried. Controller: `tasuki tune run`, its \
-    turns over those of the best fixed delay: median of the repetitions, and the interval that holds the \
-    true one with 95 % (`?`: fewer than six repetitions cannot say). Interrupts: wake-ups of the kernel's \
-    polling thread. Program / kernel: shares of the host's processor.\n";
+const NOTES: &str = "Best fixed: by turns per second, of those tried; it is chosen from the runs with which \
+    it is compared, which flatters it. Controller: `tasuki tune run`, its turns over those of the best fixed \
+    delay: median of the repetitions, and the interval that holds the true one with 95 % (`?`: fewer than \
+    six repetitions cannot say). Interrupts: wake-ups of the kernel's polling thread. Program / kernel: \
+    shares of the host's processor.\n";
 
 impl TuneReport {
     /// As JSON, with what was made of each row.
