@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use tasuki_profile::{Fault, PAGE, Record, Recorder, Wait};
 use tasuki_shared::Watch;
+use tasuki_sys::signals::Held;
 
 use crate::stack::on_private;
 use crate::world::World;
@@ -21,6 +22,9 @@ pub use gather::gather;
 
 /// The variable by which `tasuki omp` asks for a profile: a file for it, or `-`.
 const VARIABLE: &str = "TASUKI_OMP_PROFILE";
+
+/// What is dropped in this order.
+type Locked<'a> = (MutexGuard<'a, Recorder>, Held);
 
 /// Records what happens in this process.
 pub struct Profiler {
@@ -42,25 +46,28 @@ impl Profiler {
         self.began.elapsed().as_nanos() as u64
     }
 
-    fn lock(&self) -> MutexGuard<'_, Recorder> {
-        self.recorder.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The recorder, and the thread's signals, which wait until it is given back: a handler that touched a
+    /// page which is elsewhere would wait for the thread that answers faults, and that one for the recorder.
+    fn lock(&self) -> Locked<'_> {
+        let held = Held::all();
+        (self.recorder.lock().unwrap_or_else(PoisonError::into_inner), held)
     }
 
     /// The process's first thread comes to a region; `None`: it has left one.
     fn enter(&self, region: Option<usize>) {
-        self.lock().enter(region.map_or(0, |place| place as u64), self.now());
+        self.lock().0.enter(region.map_or(0, |place| place as u64), self.now());
     }
 
     /// Memory was allocated by the program.
     fn allocated(&self, memory: usize, bytes: usize) {
         on_private(|| {
             let from = caller::caller();
-            self.lock().allocated(memory as u64, bytes as u64, from);
+            self.lock().0.allocated(memory as u64, bytes as u64, from);
         });
     }
 
     fn finish(&self) -> Record {
-        self.lock().finish(self.now())
+        self.lock().0.finish(self.now())
     }
 }
 
@@ -73,23 +80,23 @@ impl fmt::Debug for Profiler {
 impl Watch for Profiler {
     fn fault(&self, address: usize, writes: bool, thread: u32) {
         let at = tasuki_sys::userfault::Fault { address, writes, thread }.instruction().unwrap_or(0);
-        self.lock().fault(Fault { address: address as u64, writes, at }, self.now());
+        self.lock().0.fault(Fault { address: address as u64, writes, at }, self.now());
     }
 
     fn arrived(&self, page: usize, writes: bool, fresh: bool, bytes: &[u8]) {
-        self.lock().arrived(page as u64, writes, fresh, bytes, self.now());
+        self.lock().0.arrived(page as u64, writes, fresh, bytes, self.now());
     }
 
     fn was_here(&self, page: usize) {
-        self.lock().was_here(page as u64);
+        self.lock().0.was_here(page as u64);
     }
 
     fn leaves(&self, page: usize, bytes: &[u8]) {
-        self.lock().leaves(page as u64, bytes);
+        self.lock().0.leaves(page as u64, bytes);
     }
 
     fn is_gone(&self, page: usize) {
-        self.lock().is_gone(page as u64);
+        self.lock().0.is_gone(page as u64);
     }
 }
 
@@ -108,7 +115,7 @@ impl World {
         let before = profiler.now();
         let result = waits();
         let after = profiler.now();
-        profiler.lock().waited(wait, after - before);
+        profiler.lock().0.waited(wait, after - before);
         result
     }
 }

@@ -1,6 +1,7 @@
 //! Parallel regions: rank 0 tells the other processes, and each process its threads.
 
 use tasuki_profile::Wait;
+use tasuki_sys::signals::{self, Held};
 
 use crate::call::Call;
 use crate::doacross;
@@ -14,10 +15,14 @@ use crate::world::World;
 
 /// Starts the threads of this process beside its first one.
 pub fn start_threads(world: &'static World) -> std::io::Result<()> {
+    // What is sent to the process is for its first thread, as the program blocks signals there before it
+    // begins a region, and these threads are started before that.
+    let _held = Held::all();
     for local in 1..world.per_process {
         let number = world.shared.rank() * world.per_process + local;
         let name = format!("omp-{number}");
         std::thread::Builder::new().name(name).spawn(move || {
+            signals::block_those_of_others();
             loan::prepare();
             thread::enter_program(number, stack::new_private());
             thread::on_private_stack(true);

@@ -1,14 +1,17 @@
 //! The two threads that serve: one answers page faults, one takes messages.
 
+use std::ops::{Deref, DerefMut};
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::EventFd;
 use tasuki_dsm::Access;
 use tasuki_engine::{Completion, Endpoint};
+use tasuki_sys::futex;
+use tasuki_sys::signals::Held;
 
 use crate::core::Core;
 use crate::error::Lost;
@@ -24,8 +27,9 @@ pub(crate) struct Inner {
     /// Closed before `core`, in whose buffers it writes, is dropped: fields are dropped in this order.
     pub endpoint: Endpoint,
     pub core: Mutex<Core>,
-    /// A lock, a barrier or the end has come.
-    pub changed: Condvar,
+    /// Counts how often something has come for which the program's threads may wait: a lock, a barrier, the
+    /// end. They sleep at this number without the lock, and with their signals as the program wants them.
+    pub changed: AtomicU32,
     pub segment: Segment,
     /// The threads are to end.
     pub ending: AtomicBool,
@@ -34,17 +38,51 @@ pub(crate) struct Inner {
     pub on_loss: fn(&str),
 }
 
+/// The state in the hands of a thread of the program, whose signals wait meanwhile: a handler that touched a
+/// page which is elsewhere would wait for the thread that answers faults, and that one for the lock.
+pub(crate) struct Locked<'a> {
+    // Given back first: fields are dropped in this order.
+    core: MutexGuard<'a, Core>,
+    _held: Held,
+}
+
+impl Deref for Locked<'_> {
+    type Target = Core;
+
+    fn deref(&self) -> &Core {
+        &self.core
+    }
+}
+
+impl DerefMut for Locked<'_> {
+    fn deref_mut(&mut self) -> &mut Core {
+        &mut self.core
+    }
+}
+
 impl Inner {
-    pub fn lock(&self) -> MutexGuard<'_, Core> {
-        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The state, for a thread of the program.
+    pub fn lock(&self) -> Locked<'_> {
+        let held = Held::all();
+        Locked { core: self.core.lock().unwrap_or_else(PoisonError::into_inner), _held: held }
     }
 
-    /// Does something under the lock, and tells the program if the memory is lost by it.
+    /// Does something under the lock, for a thread of the program, and tells it if the memory is lost by it.
+    /// Its signals wait meanwhile, as those of [`Locked`].
     pub fn with<T>(
         &self,
         does: impl FnOnce(&mut Core, &Endpoint, &Segment) -> Result<T, String>,
     ) -> Result<T, Lost> {
-        let mut core = self.lock();
+        let _held = Held::all();
+        self.serve(does)
+    }
+
+    /// As [`Inner::with`], for a thread that gets no signals.
+    fn serve<T>(
+        &self,
+        does: impl FnOnce(&mut Core, &Endpoint, &Segment) -> Result<T, String>,
+    ) -> Result<T, Lost> {
+        let mut core = self.core.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(reason) = &core.lost {
             return Err(Lost(reason.clone()));
         }
@@ -59,22 +97,26 @@ impl Inner {
         let news = std::mem::take(&mut core.news) || result.is_err();
         drop(core);
         if news {
-            self.changed.notify_all();
+            self.changed.fetch_add(1, Ordering::Release);
+            futex::wake_all(&self.changed);
         }
         result.map_err(Lost)
     }
 
-    /// Waits under the lock until `ready` gives something.
+    /// Waits until `ready` gives something, which is called under the lock.
     pub fn wait<T>(&self, mut ready: impl FnMut(&mut Core) -> Option<T>) -> Result<T, Lost> {
-        let mut core = self.lock();
         loop {
+            // Before the look: what comes after it changes the number, and is not slept through.
+            let seen = self.changed.load(Ordering::Acquire);
+            let mut core = self.lock();
             if let Some(reason) = &core.lost {
                 return Err(Lost(reason.clone()));
             }
             if let Some(value) = ready(&mut core) {
                 return Ok(value);
             }
-            core = self.changed.wait(core).unwrap_or_else(PoisonError::into_inner);
+            drop(core);
+            futex::wait(&self.changed, seen);
         }
     }
 
@@ -103,7 +145,7 @@ pub(crate) fn answer_faults(inner: &Inner) {
             let _ = inner.bell.read();
         }
         let read = inner.segment.faults.read(|fault| faults.push(fault));
-        let result = inner.with(|core, endpoint, segment| {
+        let result = inner.serve(|core, endpoint, segment| {
             read.map_err(|error| format!("page faults cannot be read: {error}"))?;
             for fault in faults.drain(..) {
                 let Some(page) = segment.page_of(fault.address) else { continue };
@@ -132,7 +174,7 @@ pub(crate) fn take_messages(inner: &Inner) {
     while !inner.is_ending() {
         inner.endpoint.wait(Some(due.map_or(LONGEST, |ns| LONGEST.min(Duration::from_nanos(ns)))));
         inner.endpoint.poll_many(AT_A_TIME, |completion| completions.push(completion));
-        let result = inner.with(|core, endpoint, segment| {
+        let result = inner.serve(|core, endpoint, segment| {
             for completion in completions.drain(..) {
                 core.complete(&completion, endpoint, segment)?;
             }

@@ -1,13 +1,14 @@
 //! A process's part in shared memory, as the program uses it.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use tasuki_dsm::{Access, Config, Counters, Lock, Node, NodeId};
 use tasuki_engine::Endpoint;
+use tasuki_sys::signals::Held;
 
 use crate::core::Core;
 use crate::error::{Lost, OpenError};
@@ -59,7 +60,7 @@ impl Shared {
         let inner = Arc::new(Inner {
             endpoint,
             core: Mutex::new(Core::new(node, peers, options.all_pages(), options.watch.clone())),
-            changed: Condvar::new(),
+            changed: AtomicU32::new(0),
             segment,
             ending: AtomicBool::new(false),
             bell,
@@ -83,6 +84,9 @@ impl Shared {
 
     fn serve(&mut self, name: &str, serve: fn(&Inner)) -> Result<(), OpenError> {
         let inner = Arc::clone(&self.inner);
+        // The program's signals are for its own threads: a handler here would wait for a page that nobody
+        // else can get. A thread begins with the mask of the one that starts it.
+        let _held = Held::all();
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || serve(&inner));
         self.threads.push(thread.map_err(OpenError::Thread)?);
         Ok(())

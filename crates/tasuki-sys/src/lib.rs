@@ -1,10 +1,11 @@
 //! Raw kernel calls that the other crates share: rtnetlink, ethtool, network namespaces, packet sockets,
 //! TCP's counters, ticks of processors, closing descriptors without waiting, memory barriers in all threads,
-//! page faults.
+//! page faults, signals of threads, waiting for words of memory.
 
 pub mod clock;
 mod conversation;
 pub mod ethtool;
+pub mod futex;
 mod generic;
 pub mod leave;
 pub mod membarrier;
@@ -13,6 +14,7 @@ pub mod netlink;
 pub mod netns;
 pub mod packet;
 pub mod priority;
+pub mod signals;
 mod speed;
 pub mod tcp;
 pub mod ticks;

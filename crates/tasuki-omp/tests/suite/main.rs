@@ -1,6 +1,7 @@
 //! OpenMP programs, unmodified: on one machine with their compiler's own library, and as several processes
 //! that meet on this machine. What they print must be the same.
 
+mod edges;
 mod llvm;
 mod profile;
 mod stacks;
@@ -80,7 +81,8 @@ impl Program {
         variables: &[(&str, &OsStr)],
     ) -> Child {
         let [_, b, c, d] = std::process::id().to_be_bytes();
-        let address = format!("127.{}.{c}.{d}", b & 3 | at << 2);
+        // The address has room for 64 numbers, and each port for as many.
+        let (address, port) = (format!("127.{}.{c}.{d}", b & 3 | at << 2), 29500 + u32::from(at >> 6));
         // `timeout` ends a program that hangs; it takes a small part of this even on a busy machine.
         let mut command = Command::new("timeout");
         command.args(["--kill-after=5", "300"]).arg("env").arg(format!("LD_PRELOAD={}", library().display()));
@@ -89,7 +91,7 @@ impl Program {
             ("RANK", &rank.to_string()),
             ("WORLD_SIZE", &processes.to_string()),
             ("MASTER_ADDR", &address),
-            ("MASTER_PORT", "29500"),
+            ("MASTER_PORT", &port.to_string()),
             ("TASUKI_IDENTITY", "127.0.0.1"),
             ("OMP_NUM_THREADS", &threads.to_string()),
         ]);

@@ -6,3 +6,4 @@ mod litmus;
 mod meetings;
 mod nodes;
 mod programs;
+mod signals;
