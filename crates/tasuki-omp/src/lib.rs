@@ -5,7 +5,7 @@
 //! shared memory (`tasuki-shared`), at the same addresses everywhere, so that pointers mean the same: address
 //! randomisation is switched off, and hosts whose program or libraries lie elsewhere are refused.
 //!
-//! * [`start`]: from the loader to `main`.
+//! * [`start`]: from the loader to `main`, with [`arguments`].
 //! * [`alloc`], [`heap`]: `malloc` and its relatives give shared memory to the program's threads.
 //! * [`stack`]: the program runs on shared stacks, this library on private ones. A thread that holds a lock
 //!   of shared memory must not touch shared memory, and a stack is touched by every call.
@@ -22,6 +22,7 @@
 //! ([`world`]), set once.
 
 mod alloc;
+mod arguments;
 mod call;
 mod doacross;
 mod gomp;

@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use tasuki_shared::{Meeting, Options, PAGE, Shared, Watch};
 
+use crate::arguments;
 use crate::heap::Heap;
 use crate::loan;
 use crate::locals::must;
@@ -81,9 +82,10 @@ unsafe extern "C" fn __libc_start_main(
     }
     thread::enter_program(number, stack::new_private());
     let _ = MAIN.set(main);
-    // SAFETY: `argv` is the program's. The handler is the first one, so that it is called last.
+    // SAFETY: `argv` is the program's, and no other thread of it runs yet. The handler is the first one, so
+    // that it is called last.
     unsafe {
-        let argv = share_arguments(argc, argv);
+        let argv = arguments::share(argv);
         on_exit(ended, std::ptr::null_mut());
         real(begin, argc, argv, init, fini, rtld_fini, stack_end)
     }
@@ -118,10 +120,8 @@ unsafe fn fix_addresses(argv: *mut *mut c_char) {
         libc::setenv(c"LD_BIND_NOW".as_ptr(), c"1".as_ptr(), 1);
         let program = std::fs::read_link("/proc/self/exe").unwrap_or_else(|error| fail(&error.to_string()));
         let path = std::ffi::CString::new(std::os::unix::ffi::OsStrExt::as_bytes(program.as_os_str()));
-        unsafe extern "C" {
-            static environ: *const *const c_char;
-        }
-        libc::execve(path.unwrap_or_default().as_ptr(), argv.cast_const().cast(), environ);
+        let environment = arguments::environ.cast_const().cast();
+        libc::execve(path.unwrap_or_default().as_ptr(), argv.cast_const().cast(), environment);
     }
     fail(&format!("the program cannot be started again: {}", std::io::Error::last_os_error()));
 }
@@ -227,32 +227,6 @@ fn data() -> Range<usize> {
     // SAFETY: the function is called with the range, before this returns.
     unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut range).cast()) };
     range.start / PAGE * PAGE..range.end.next_multiple_of(PAGE)
-}
-
-/// Copies the arguments to shared memory: the program may hand them to its threads.
-///
-/// # Safety
-/// `argv` is the program's.
-unsafe fn share_arguments(argc: c_int, argv: *mut *mut c_char) -> *mut *mut c_char {
-    let count = argc as usize;
-    // SAFETY: the vector has so many strings, and the environment behind its end, of which only pointers are
-    // copied: the program looks for it there.
-    unsafe {
-        let mut all = count + 1;
-        while !(*argv.add(all)).is_null() {
-            all += 1;
-        }
-        // The vector of the kernel's values follows; no program looks for it by this way.
-        let copy = crate::alloc::malloc((all + 1) * size_of::<usize>()).cast::<*mut c_char>();
-        copy.copy_from_nonoverlapping(argv, all + 1);
-        for index in 0..count {
-            let text = CStr::from_ptr(*argv.add(index)).to_bytes_with_nul();
-            let place = crate::alloc::malloc(text.len()).cast::<u8>();
-            place.copy_from_nonoverlapping(text.as_ptr(), text.len());
-            *copy.add(index) = place.cast();
-        }
-        copy
-    }
 }
 
 /// Runs the program's `main` on a shared stack.
