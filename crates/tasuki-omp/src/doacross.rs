@@ -67,7 +67,10 @@ pub fn set_aside() -> Option<Loops> {
 /// The region has ended.
 pub fn resume(loops: Option<Loops>) {
     INSIDE.set(loops.is_some());
-    LOOPS.set(loops);
+    // A thread that ends has no such variable any more when the program's last handlers run.
+    if loops.is_some() {
+        LOOPS.set(loops);
+    }
 }
 
 /// The iteration with these numbers, one for each loop, is through, as far as others wait for it.

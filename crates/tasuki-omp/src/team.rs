@@ -53,10 +53,13 @@ fn enter(region: &Region, id: u32) {
 }
 
 /// The program comes to a parallel region that wants so many threads (0: as many as there are), and may begin
-/// with a loop.
+/// with a loop. Before `main` and after it, in constructors and handlers, the thread is on a stack that other
+/// processes have no part in, and what the region uses may lie there: it has one thread then.
 pub fn parallel(mut call: Call, wanted: u32, plan: Option<Plan>) {
     let member = thread::member();
-    let world = World::get().filter(|world| member.level == 0 && world.shared.rank() == 0);
+    let here = psm::stack_pointer() as usize;
+    let world =
+        World::get().filter(|world| member.level == 0 && world.shared.rank() == 0 && world.is_shared(here));
     let threads = world.map_or(1, |world| world.team(wanted));
     let Some(world) = world.filter(|_| threads > 1) else {
         return alone(&call, plan);

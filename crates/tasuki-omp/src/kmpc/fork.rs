@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::ffi::c_int;
+use std::mem::ManuallyDrop;
 
 use super::Place;
 use crate::call::{ARGUMENTS_MAX, Call, Microtask};
@@ -123,8 +124,9 @@ unsafe extern "C" fn __kmpc_fork_call_if(
 }
 
 thread_local! {
-    /// What this thread was in before regions of one thread that it has begun, and has not ended yet.
-    static AROUND: RefCell<Vec<Outer>> = const { RefCell::new(Vec::new()) };
+    /// What this thread was in before regions of one thread that it has begun, and has not ended yet. Never
+    /// dropped: the program's last handlers may have such regions, too.
+    static AROUND: RefCell<ManuallyDrop<Vec<Outer>>> = const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
 #[unsafe(no_mangle)]
@@ -136,7 +138,7 @@ extern "C" fn __kmpc_serialized_parallel(_place: Place, _thread: c_int) {
 
 #[unsafe(no_mangle)]
 extern "C" fn __kmpc_end_serialized_parallel(_place: Place, _thread: c_int) {
-    if let Some(outer) = on_private(|| AROUND.with_borrow_mut(Vec::pop)) {
+    if let Some(outer) = on_private(|| AROUND.with_borrow_mut(|around| around.pop())) {
         outer.resume();
     }
 }

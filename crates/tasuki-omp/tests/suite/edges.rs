@@ -1,7 +1,10 @@
 //! What lies at the edges of programs: signals, constructors and destructors, the environment, threads of
 //! libraries.
 
-use crate::Program;
+use std::ffi::OsStr;
+use std::process::Command;
+
+use crate::{Program, text};
 
 /// Signals reach the program's own thread, and their handlers may touch what other hosts have.
 #[test]
@@ -9,4 +12,27 @@ fn handlers_of_signals_may_use_what_is_shared() {
     let program = Program::build("signals.c");
     assert_eq!(program.alone(3, &["3"]), "good 3\n");
     program.is_good(&[(3, 1), (2, 2)], 64);
+}
+
+/// which they are. So do strings of the environment, whose places differ from host to host.
+#[test]
+fn what_is_around_main_is_as_on_one_host() {
+    let program = Program::build("begins.cpp");
+    let alone = Command::new(program.path()).env("MODE", "right").output().expect("runs");
+    let expected = "main 499500 1.999e+06, 0 wrong\nhandler 44850\ndestructor 9900\n";
+    assert_eq!(String::from_utf8_lossy(&alone.stdout), expected);
+    for (at, (processes, threads)) in [(3, 1), (2, 2)].into_iter().enumerate() {
+        let start = |rank: u32| {
+            // Behind the other variable, which lies elsewhere then.
+            let behind = "x".repeat(1 + 40 * rank as usize);
+            let variables = [("MODE", OsStr::new("right")), ("Z_BEHIND", OsStr::new(&behind))];
+            program.process_with(rank, processes, threads, 66 + at as u8, &[], &variables)
+        };
+        let all: Vec<_> = (0..processes).map(start).collect();
+        let ended: Vec<_> = all.into_iter().map(|child| child.wait_with_output().expect("ends")).collect();
+        for output in &ended {
+            assert!(output.status.success(), "{}", text(output));
+        }
+        assert_eq!(String::from_utf8_lossy(&ended[0].stdout), expected);
+    }
 }

@@ -53,6 +53,9 @@ fn kernels_of_clang_print_what_they_print_on_one_host() {
 fn programs_of_clang_for_cpp_are_spread() {
     let Some(program) = build("clang++", "containers.cpp", &[]) else { return };
     let said = program.spread(2, 2, 37, &[]);
+    let Some(program) = build("clang++", "begins.cpp", &[]) else { return };
+    let said = program.spread(2, 1, 76, &[]);
+    assert!(said[0].ends_with("handler 44850\ndestructor 9900\n"), "{said:?}");
     assert!(said[0].contains(&format!("{} 4 36126944", 4950 * 4)), "{said:?}");
     let Some(program) = build("clang++", "waits.cpp", &["-std=c++17"]) else { return };
     program.is_good(&[(2, 2)], 57);
