@@ -30,6 +30,16 @@ pub enum Error {
         /// The rank of both.
         rank: usize,
     },
+    /// Others could have put files there, or put some there later.
+    #[error(
+        "{} belongs to another user, or others may write to it: name a folder that this user alone can write \
+         to (chmod 700)",
+        path.display()
+    )]
+    Foreign {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The program's own functions have failed, so that processes may not know of each other any more.
     #[error(transparent)]
     Group(#[from] GroupError),

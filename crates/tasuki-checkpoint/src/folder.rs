@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::image::{Bad, Head};
+use crate::own::{is_the_users, to_write};
 
 /// The file that marks an epoch as finished.
 const MARK: &str = "finished";
@@ -70,12 +71,13 @@ impl Folder {
     /// Opens the folder, which is made if it is not there.
     ///
     /// # Errors
-    /// It cannot be made, or another process of this rank has it.
+    /// It cannot be made, another user could put files there, or another process of this rank has it.
     pub fn open(path: &Path, rank: usize) -> Result<Folder, Error> {
         let make = DirBuilder::new().recursive(true).mode(0o700).create(path);
         make.map_err(Error::file("make the folder", path))?;
+        is_the_users(path)?;
         let lock = path.join(format!("rank-{rank}.lock"));
-        let opened = OpenOptions::new().create(true).append(true).mode(0o600).open(&lock);
+        let opened = to_write().append(true).open(&lock);
         let file = opened.map_err(Error::file("open", &lock))?;
         match file.try_lock() {
             Ok(()) => Ok(Folder { path: path.to_owned(), rank, lock: file }),
@@ -140,9 +142,7 @@ impl Folder {
         // Processes that share a folder may write the same image, each under a name of its own at first.
         let aside = self.epoch(stamp).join(format!("new-{rank}-by-{}", self.rank));
         let made = DirBuilder::new().recursive(true).mode(0o700).create(self.epoch(stamp));
-        let opened = made.and_then(|()| {
-            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside)
-        });
+        let opened = made.and_then(|()| to_write().truncate(true).open(&aside));
         Draft { file: opened.map_err(Error::file("write", &aside)), aside, path }
     }
 
@@ -150,7 +150,7 @@ impl Folder {
     /// missing later, it is known by this that they were lost.
     pub fn mark(&self, stamp: Stamp) {
         // Without the mark an epoch that loses images counts as one that was never finished.
-        let _ = File::create(self.epoch(stamp).join(MARK));
+        let _ = to_write().open(self.epoch(stamp).join(MARK));
     }
 
     /// Takes the marks of all epochs away.
@@ -191,7 +191,7 @@ impl Folder {
         let text: String = over.iter().map(|line| format!("{line:08x}\n")).collect();
         // All processes that share a folder write the same, each under a name of its own at first.
         let (aside, path) = (self.path.join(format!("new-over-by-{}", self.rank)), self.path.join(OVER));
-        let opened = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside);
+        let opened = to_write().truncate(true).open(&aside);
         let written = opened.and_then(|mut file| file.write_all(text.as_bytes()).and(file.sync_all()));
         let named = written.and_then(|()| fs::rename(&aside, &path));
         named.and_then(|()| File::open(&self.path)?.sync_all()).map_err(Error::file("write", &path))

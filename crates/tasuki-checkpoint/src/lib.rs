@@ -18,6 +18,7 @@ mod group;
 pub mod image;
 mod inventory;
 pub mod keepers;
+mod own;
 mod restore;
 mod save;
 mod schedule;
