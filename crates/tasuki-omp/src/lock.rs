@@ -44,8 +44,8 @@ pub fn release_word(word: &AtomicI32) {
     word.store(0, Ordering::Release);
 }
 
-/// A lock of `omp.h` that its thread may take again: the thread that has it, counted from 1, in the upper
-/// half, and how often in the lower one. LLVM's `omp_nest_lock_t` and gfortran's kind have no more than these
+/// A lock of `omp.h` that its thread may take again: the thread that has it in the upper half, and how often
+/// in the lower one. LLVM's `omp_nest_lock_t` and gfortran's kind have no more than these
 /// 8 bytes.
 #[repr(transparent)]
 pub struct Nested(AtomicU64);
@@ -57,7 +57,7 @@ impl Nested {
 
     /// Takes it, or waits for it if `waits`; the number of times that this thread has it, 0 if it has not.
     pub fn acquire(&self, waits: bool) -> i32 {
-        let me = (u64::from(crate::thread::number()) + 1) << 32;
+        let me = u64::from(crate::thread::owner()) << 32;
         let has = self.0.load(Ordering::Relaxed);
         if has & !COUNT == me {
             // Nobody else writes to it meanwhile.

@@ -81,7 +81,7 @@ macro_rules! functions {
 /// no two threads of any process, where libc has that of the thread in the kernel.
 #[repr(C)]
 struct Mutex {
-    /// The thread that has it, counted from 1; 0: none.
+    /// The thread that has it, by [`thread::owner`]; 0: none.
     owner: AtomicU32,
     /// How often more than once.
     again: AtomicU32,
@@ -99,7 +99,7 @@ impl Mutex {
 
     /// Takes it if nobody has it; what that function returns.
     fn try_lock(&self) -> c_int {
-        let me = thread::number() + 1;
+        let me = thread::owner();
         let owner = self.owner.load(Ordering::Relaxed);
         if owner == me && self.is(libc::PTHREAD_MUTEX_RECURSIVE) {
             self.again.fetch_add(1, Ordering::Relaxed);
@@ -111,7 +111,7 @@ impl Mutex {
     }
 
     fn lock(&self) -> c_int {
-        let is_mine = self.owner.load(Ordering::Relaxed) == thread::number() + 1;
+        let is_mine = self.owner.load(Ordering::Relaxed) == thread::owner();
         if is_mine && self.is(libc::PTHREAD_MUTEX_ERRORCHECK) {
             return libc::EDEADLK;
         }
@@ -120,7 +120,7 @@ impl Mutex {
     }
 
     fn unlock(&self) -> c_int {
-        let is_mine = self.owner.load(Ordering::Relaxed) == thread::number() + 1;
+        let is_mine = self.owner.load(Ordering::Relaxed) == thread::owner();
         if !is_mine && !self.is(libc::PTHREAD_MUTEX_NORMAL) {
             return libc::EPERM;
         }

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use crate::plan::{Loop, Schedule};
+use crate::world::World;
 
 /// The team in which a thread runs.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +29,7 @@ thread_local! {
     static WANTED: Cell<u32> = const { Cell::new(0) };
     static LOOP: Cell<Loop> = const { Cell::new(Loop::NONE) };
     static SCHEDULE: Cell<Option<Schedule>> = const { Cell::new(None) };
+    static OWNER: Cell<u32> = const { Cell::new(0) };
 }
 
 /// Whether this thread runs the program's code, and what it allocates is shared.
@@ -43,9 +45,19 @@ pub fn enter_program(number: u32, private_stack: (usize, usize)) {
     OF_PROGRAM.set(true);
 }
 
-/// The number of this thread among all threads of all processes, counted from 0.
-pub fn number() -> u32 {
-    NUMBER.get()
+/// A number that no other thread of any process has, and that is not 0: for what a thread owns.
+pub fn owner() -> u32 {
+    if OF_PROGRAM.get() {
+        return NUMBER.get() + 1;
+    }
+    if OWNER.get() == 0 {
+        // A thread of a library. The kernel's numbers have 22 bits at most (`PID_MAX_LIMIT`), ranks have 6.
+        let rank = World::get().map_or(0, |world| world.shared.rank());
+        // SAFETY: the call takes nothing, and gives a number.
+        let thread = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
+        OWNER.set(1 << 31 | rank << 22 | thread);
+    }
+    OWNER.get()
 }
 
 /// The private stack, unless the thread is on it already, or has none.

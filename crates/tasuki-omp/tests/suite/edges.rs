@@ -2,6 +2,7 @@
 //! libraries.
 
 use std::ffi::OsStr;
+use std::path::Path;
 use std::process::Command;
 
 use crate::{Program, text};
@@ -35,4 +36,19 @@ fn what_is_around_main_is_as_on_one_host() {
         }
         assert_eq!(String::from_utf8_lossy(&ended[0].stdout), expected);
     }
+}
+
+/// Threads that are not OpenMP's are told apart at locks that lie in the program's memory.
+#[test]
+fn threads_of_libraries_keep_one_another_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let library = folder.path().join("libowners.so");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/owners.c");
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-O2", "-shared", "-fPIC", "-pthread"]).arg(source).arg("-o").arg(&library);
+    assert!(gcc.status().expect("gcc runs").success());
+    let options = ["-DMAIN", "-Wl,--no-as-needed", library.to_str().expect("text")];
+    let program = Program::build_with("owners.c", &options);
+    assert_eq!(program.alone(2, &[]), "2 40000\n");
+    assert_eq!(program.spread(2, 1, 75, &[])[0], "2 40000\n");
 }
