@@ -3,6 +3,8 @@
 use std::alloc::{GlobalAlloc, Layout};
 use std::ffi::{c_int, c_void};
 
+use tasuki_shared::PAGE;
+
 use crate::heap::Heap;
 use crate::profile::noted;
 use crate::thread;
@@ -130,6 +132,20 @@ pub unsafe extern "C" fn posix_memalign(into: *mut *mut c_void, align: usize, by
     // SAFETY: the program gives a place to write to.
     unsafe { *into = memory };
     0
+}
+
+/// See posix_memalign(3).
+#[unsafe(no_mangle)]
+unsafe extern "C" fn valloc(bytes: usize) -> *mut c_void {
+    // SAFETY: as `memalign`.
+    unsafe { memalign(PAGE, bytes) }
+}
+
+/// See posix_memalign(3): whole pages.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pvalloc(bytes: usize) -> *mut c_void {
+    // SAFETY: as `memalign`; what does not fit in a number does not fit in memory.
+    unsafe { memalign(PAGE, bytes.checked_next_multiple_of(PAGE).unwrap_or(usize::MAX)) }
 }
 
 /// See malloc_usable_size(3).
