@@ -60,7 +60,9 @@ impl Profiler {
 
     /// Memory was allocated by the program.
     fn allocated(&self, memory: usize, bytes: usize) {
-        on_private(|| {
+        // Both numbers go along: the stack of the caller may be at another host by the time the recorder's
+        // lock is taken, and is not to be touched any more then.
+        on_private(move || {
             let from = caller::caller();
             self.lock().0.allocated(memory as u64, bytes as u64, from);
         });
