@@ -60,11 +60,11 @@ unsafe extern "C" fn GOMP_teams_reg(
     function: Function,
     data: *mut c_void,
     _teams: c_uint,
-    _threads: c_uint,
+    limit: c_uint,
     _flags: c_uint,
 ) {
     // SAFETY: the compiler made the function for this argument.
-    unsafe { function(data) };
+    team::league(limit, || unsafe { function(data) });
 }
 
 /// A league in what would be a device's code: whether there is another team to be.

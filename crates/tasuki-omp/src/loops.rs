@@ -6,7 +6,7 @@ use crate::doacross;
 use crate::plan::{Kind, Loop, Plan, Schedule};
 use crate::thread::{self, Member};
 use crate::work;
-use crate::world::World;
+use crate::world::{Slot, World};
 
 /// The loop with the schedule that `OMP_SCHEDULE` or `omp_set_schedule` say.
 pub fn runtime(plan: Plan) -> Plan {
@@ -21,7 +21,7 @@ pub fn runtime(plan: Plan) -> Plan {
 
 /// What `OMP_SCHEDULE` or `omp_set_schedule` say, as this thread has it.
 pub fn schedule_of_run() -> Schedule {
-    thread::schedule().or_else(|| World::get().map(|world| world.schedule)).unwrap_or((1, 0))
+    thread::settings().schedule.or_else(|| World::get().map(|world| world.schedule)).unwrap_or((1, 0))
 }
 
 /// A thread comes to a loop.
@@ -116,8 +116,23 @@ fn of_dynamic(this: &Loop) -> Option<(u64, u64)> {
     if slot.next.load(Ordering::Relaxed) >= total {
         return None;
     }
+    if total >= FEW {
+        return of_many(slot, this);
+    }
     let from = slot.next.fetch_add(this.plan.chunk, Ordering::Relaxed);
-    (from < total).then(|| (from, total.min(from.saturating_add(this.plan.chunk))))
+    (from < total).then(|| (from, total.min(from + this.plan.chunk)))
+}
+
+/// Of so many iterations threads do not count beyond the end, by a chunk each: the sum might not fit in the
+/// counter.
+const FEW: u64 = 1 << 48;
+
+/// As [`of_dynamic`], of so many.
+fn of_many(slot: &Slot, this: &Loop) -> Option<(u64, u64)> {
+    let (total, chunk) = (this.plan.total, this.plan.chunk);
+    let end = |from: u64| total.min(from.saturating_add(chunk));
+    let take = |from: u64| (from < total).then(|| end(from));
+    slot.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok().map(|from| (from, end(from)))
 }
 
 fn of_guided(this: &Loop, member: Member) -> Option<(u64, u64)> {

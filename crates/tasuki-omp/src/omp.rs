@@ -4,6 +4,7 @@ use std::ffi::{c_double, c_int};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use crate::lock::{self, Nested};
+use crate::plan::Settings;
 use crate::world::World;
 use crate::{loops, thread};
 
@@ -26,6 +27,10 @@ fn all() -> c_int {
     World::get().map_or(1, |world| world.threads()) as c_int
 }
 
+fn limit() -> c_int {
+    World::get().map_or(1, |world| world.limit_now()) as c_int
+}
+
 fn most() -> c_int {
     World::get().map_or(1, |world| world.team(0)) as c_int
 }
@@ -35,10 +40,10 @@ numbers! {
     omp_get_num_threads omp_get_num_threads_ thread::member().threads as c_int;
     omp_get_max_threads omp_get_max_threads_ most();
     omp_get_num_procs omp_get_num_procs_ all();
-    omp_get_thread_limit omp_get_thread_limit_ all();
-    omp_in_parallel omp_in_parallel_ c_int::from(thread::member().threads > 1);
+    omp_get_thread_limit omp_get_thread_limit_ limit();
+    omp_in_parallel omp_in_parallel_ c_int::from(thread::member().is_in_parallel());
     omp_get_level omp_get_level_ thread::member().level as c_int;
-    omp_get_active_level omp_get_active_level_ c_int::from(thread::member().threads > 1);
+    omp_get_active_level omp_get_active_level_ c_int::from(thread::member().is_in_parallel());
     omp_get_dynamic omp_get_dynamic_ 0;
     omp_get_nested omp_get_nested_ 0;
     omp_get_max_active_levels omp_get_max_active_levels_ 1;
@@ -63,9 +68,7 @@ numbers! {
 
 #[unsafe(no_mangle)]
 extern "C" fn omp_set_num_threads(threads: c_int) {
-    if let Some(world) = World::get() {
-        world.wanted.store(threads.max(1) as u32, Ordering::Relaxed);
-    }
+    thread::set_settings(Settings { wanted: threads.max(1) as u32, ..thread::settings() });
 }
 
 /// Calls that change nothing here.
@@ -110,7 +113,8 @@ extern "C" fn omp_get_wtick_() -> c_double {
 #[unsafe(no_mangle)]
 extern "C" fn omp_set_schedule(kind: c_int, chunk: c_int) {
     // The highest bit says "monotonic".
-    thread::set_schedule(Some((kind as u32 & 0x7fff_ffff, chunk.into())));
+    let schedule = Some((kind as u32 & 0x7fff_ffff, chunk.into()));
+    thread::set_settings(Settings { schedule, ..thread::settings() });
 }
 
 #[unsafe(no_mangle)]
@@ -134,23 +138,21 @@ unsafe extern "C" fn omp_get_schedule_(kind: *mut c_int, chunk: *mut c_int) {
 
 #[unsafe(no_mangle)]
 extern "C" fn omp_get_ancestor_thread_num(level: c_int) -> c_int {
-    let member = thread::member();
-    match level {
-        0 => 0,
-        level if level > 0 && level as u32 == member.level => member.id as c_int,
-        // Teams inside of teams have one thread: who is around them is not kept.
-        level if level > 0 && (level as u32) < member.level => 0,
-        _ => -1,
-    }
+    around(level).map_or(-1, |(id, _)| id as c_int)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn omp_get_team_size(level: c_int) -> c_int {
+    around(level).map_or(-1, |(_, threads)| threads as c_int)
+}
+
+/// What this thread is in the region of this level around this place, and the threads of that region.
+fn around(level: c_int) -> Option<(u32, u32)> {
     let member = thread::member();
-    match level {
-        0 => 1,
-        level if level > 0 && level as u32 == member.level => member.threads as c_int,
-        _ => -1,
+    match u32::try_from(level).ok()? {
+        1 if member.level > 0 => Some(member.outermost),
+        // The program as a whole, and regions inside of others, have one thread.
+        level => (level <= member.level).then_some((0, 1)),
     }
 }
 

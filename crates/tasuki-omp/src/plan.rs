@@ -17,6 +17,23 @@ pub enum Kind {
 /// What loops with the schedule of the run get: the kind, as in `omp_sched_t`, and the chunk.
 pub type Schedule = (u32, i64);
 
+/// What the regions and loops of a thread are like if they do not say. Each thread of a region begins with
+/// those of the thread that came to it, and each task has its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// What loops with the schedule of the run get; `None`: what `OMP_SCHEDULE` says.
+    pub schedule: Option<Schedule>,
+    /// Threads of regions; 0: as many as may be.
+    pub wanted: u32,
+    /// Threads that a region has at most; 0: no limit but that of `OMP_THREAD_LIMIT`.
+    pub limit: u32,
+}
+
+impl Settings {
+    /// Nothing is set.
+    pub const NONE: Settings = Settings { schedule: None, wanted: 0, limit: 0 };
+}
+
 /// A loop, the same in all threads of a team.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -66,7 +83,8 @@ impl Plan {
     /// As told; a chunk below 1 stands for 1, but for static loops, which have parts as large as can be then.
     pub fn schedule(self, kind: Kind, chunk: i64) -> Plan {
         let least = if kind == Kind::Static { 0 } else { 1 };
-        Plan { kind, chunk: chunk.max(least) as u64, ..self }
+        // More than all iterations are no more than all.
+        Plan { kind, chunk: (chunk.max(least) as u64).min(self.total.max(1)), ..self }
     }
 
     pub fn ordered(self) -> Plan {
@@ -112,16 +130,18 @@ pub struct Region {
     /// The number of the first construct that shares out work.
     pub ticket: u64,
     /// What its threads begin with.
-    pub schedule: Schedule,
+    pub settings: Settings,
 }
 
 impl Region {
     /// Words of a region that is told, before those of its call.
-    const WORDS: usize = 11;
+    const WORDS: usize = 13;
 
     /// As it is told: words of 8 bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let plan = self.plan.unwrap_or(Loop::NONE.plan);
+        let Settings { schedule, wanted, limit } = self.settings;
+        let schedule = schedule.unwrap_or((1, 0));
         let words: [u64; Region::WORDS] = [
             self.threads.into(),
             self.ticket,
@@ -132,8 +152,10 @@ impl Region {
             plan.chunk,
             plan.kind as u64,
             plan.ordered.into(),
-            self.schedule.0.into(),
-            self.schedule.1 as u64,
+            schedule.0.into(),
+            schedule.1 as u64,
+            wanted.into(),
+            limit.into(),
         ];
         let call = self.call.as_ref().map_or_else(Vec::new, Call::to_words);
         words.into_iter().chain(call).flat_map(u64::to_le_bytes).collect()
@@ -147,13 +169,16 @@ impl Region {
     pub unsafe fn from_bytes(bytes: &[u8]) -> Option<Region> {
         let words: Vec<u64> = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
         let (head, call) = words.split_first_chunk::<{ Region::WORDS }>()?;
-        let [threads, ticket, is_loop, start, step, total, chunk, kind, ordered, run_kind, run_chunk] = *head;
-        let schedule = (run_kind as u32, run_chunk as i64);
+        let [threads, ticket, is_loop, start, step, total, chunk, kind, ordered, run_kind, run_chunk, ..] =
+            *head;
+        let [.., wanted, limit] = *head;
+        let schedule = Some((run_kind as u32, run_chunk as i64));
+        let settings = Settings { schedule, wanted: wanted as u32, limit: limit as u32 };
         let kind = [Kind::Static, Kind::Dynamic, Kind::Guided].into_iter().find(|one| *one as u64 == kind)?;
         let plan = Plan { start: start as i64, step: step as i64, total, chunk, kind, ordered: ordered != 0 };
         let plan = (is_loop != 0).then_some(plan);
         // SAFETY: as the caller promises.
         let call = unsafe { Call::from_words(call) };
-        Some(Region { call, threads: threads as u32, plan, ticket, schedule })
+        Some(Region { call, threads: threads as u32, plan, ticket, settings })
     }
 }

@@ -19,7 +19,7 @@ use crate::profile::{self, Profiler};
 use crate::stack::{self, Stacks, on_private, on_shared};
 use crate::team;
 use crate::thread;
-use crate::variables::{schedule, stack_bytes, threads};
+use crate::variables::{limit, schedule, stack_bytes, threads};
 use crate::world::{Control, Places, World};
 
 type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
@@ -130,7 +130,7 @@ unsafe fn fix_addresses(argv: *mut *mut c_char) {
 fn join(main: usize, libc_start: usize) -> Result<&'static World, String> {
     let text = |error: &dyn std::error::Error| error.to_string();
     let per_process = threads()?;
-    let schedule = schedule()?;
+    let settings = (schedule()?, limit()?);
     let meeting = Meeting::from_env().map_err(|error| text(&error))?;
     let endpoint = tasuki_engine::Options::from_env().map_err(|error| text(&error))?;
     let count = meeting.size as usize * per_process as usize;
@@ -181,7 +181,7 @@ fn join(main: usize, libc_start: usize) -> Result<&'static World, String> {
     let first = (meeting.rank * per_process) as usize;
     stacks.guard(first..first + per_process as usize, &shared).map_err(|error| text(&error))?;
     let world =
-        World::set(World::new(shared, heap, control, (stacks, data), per_process, schedule, profiler));
+        World::set(World::new(shared, heap, control, (stacks, data), per_process, settings, profiler));
     team::start_threads(world).map_err(|error| format!("a thread cannot be started: {error}"))?;
     Ok(world)
 }
@@ -242,7 +242,7 @@ unsafe extern "C" fn ended(status: c_int, _: *mut c_void) {
     unsafe { libc::fflush(std::ptr::null_mut()) };
     let Some(world) = World::get() else { return };
     on_private(|| {
-        if world.shared.rank() == 0 && thread::member().level == 0 {
+        if world.shared.rank() == 0 && !thread::member().is_in_parallel() {
             team::dismiss(world);
             leave(world, status);
         }

@@ -8,7 +8,7 @@ use crate::doacross;
 use crate::loan;
 use crate::locals::must;
 use crate::loops;
-use crate::plan::{Loop, Plan, Region, Schedule};
+use crate::plan::{Loop, Plan, Region, Settings};
 use crate::stack::{self, on_own_page, on_private, on_shared};
 use crate::thread::{self, ALONE, Member};
 use crate::world::World;
@@ -44,9 +44,10 @@ fn take_part(world: &World, region: &Region, local: u32) {
 }
 
 fn enter(region: &Region, id: u32) {
-    thread::join(Member { id, threads: region.threads, level: 1 });
+    let threads = region.threads;
+    thread::join(Member { id, threads, level: 1, outermost: (id, threads) });
     thread::set_ticket(region.ticket);
-    thread::set_schedule(Some(region.schedule));
+    thread::set_settings(region.settings);
     if let Some(plan) = region.plan {
         loops::begin(plan);
     }
@@ -67,9 +68,9 @@ pub fn parallel(mut call: Call, wanted: u32, plan: Option<Plan>) {
     let place = call.place();
     // SAFETY: rank 0's first thread is on its shared stack, and here until the region ends.
     let loan = unsafe { loan::lend_call(&mut call) };
-    let (ticket, own_schedule) = (thread::ticket(), thread::schedule());
-    let region =
-        Region { call: Some(call.clone()), threads, plan, ticket, schedule: loops::schedule_of_run() };
+    let (ticket, own) = (thread::ticket(), thread::settings());
+    let settings = Settings { schedule: Some(loops::schedule_of_run()), limit: world.limit_now(), ..own };
+    let region = Region { call: Some(call.clone()), threads, plan, ticket, settings };
     on_private(|| {
         world.note_region(Some(place));
         must(world.shared.tell_all(&region.to_bytes()));
@@ -81,7 +82,7 @@ pub fn parallel(mut call: Call, wanted: u32, plan: Option<Plan>) {
     // the function.
     unsafe { on_own_page(world.stack(0), || call.run(0)) };
     thread::join(member);
-    thread::set_schedule(own_schedule);
+    thread::set_settings(own);
     on_private(|| {
         world.timed(Wait::Barrier, || {
             world.locals.wait();
@@ -102,16 +103,16 @@ pub struct Outer {
     member: Member,
     its_loop: Loop,
     waiting: Option<doacross::Loops>,
-    schedule: Option<Schedule>,
+    settings: Settings,
 }
 
 impl Outer {
     /// The region begins.
     pub fn leave() -> Outer {
         let member = thread::member();
-        thread::join(Member { id: 0, threads: 1, level: member.level + 1 });
+        thread::join(Member { id: 0, threads: 1, level: member.level + 1, ..member });
         let (its_loop, waiting) = (thread::current_loop(), doacross::set_aside());
-        Outer { member, its_loop, waiting, schedule: thread::schedule() }
+        Outer { member, its_loop, waiting, settings: thread::settings() }
     }
 
     /// The region has ended.
@@ -119,7 +120,7 @@ impl Outer {
         thread::join(self.member);
         thread::set_loop(self.its_loop);
         doacross::resume(self.waiting);
-        thread::set_schedule(self.schedule);
+        thread::set_settings(self.settings);
     }
 }
 
@@ -132,6 +133,17 @@ fn alone(call: &Call, plan: Option<Plan>) {
     // SAFETY: the program promises that its threads may call the function.
     unsafe { call.run(0) };
     outer.resume();
+}
+
+/// Runs a league of one team, whose regions have so many threads at most; 0: as many as there may be.
+pub fn league(limit: u32, run: impl FnOnce()) {
+    let own = thread::settings();
+    if limit > 0 {
+        let around = if own.limit > 0 { own.limit } else { u32::MAX };
+        thread::set_settings(Settings { limit: limit.min(around), ..own });
+    }
+    run();
+    thread::set_settings(own);
 }
 
 /// What the processes beside rank 0 do until the program ends.
@@ -171,16 +183,21 @@ fn ends(place: usize) -> u64 {
 
 /// The program ends: the other processes may end, too.
 pub fn dismiss(world: &World) {
-    let region = Region { call: None, threads: 0, plan: None, ticket: 0, schedule: world.schedule };
+    let region = Region { call: None, threads: 0, plan: None, ticket: 0, settings: Settings::NONE };
     must(world.shared.tell_all(&region.to_bytes()));
 }
 
 impl World {
-    /// Threads of the next team if the program wants so many; 0: as many as there are.
+    /// Threads that a region has at most, as the thread has it that comes to it.
+    pub fn limit_now(&self) -> u32 {
+        let set = thread::settings().limit;
+        self.threads().min(self.limit).min(if set > 0 { set } else { u32::MAX })
+    }
+
+    /// Threads of the next team if the program wants so many; 0: as many as there may be.
     pub fn team(&self, wanted: u32) -> u32 {
-        let set = self.wanted.load(std::sync::atomic::Ordering::Relaxed);
-        let all = self.threads();
-        let wanted = if wanted > 0 { wanted } else { set };
-        if wanted == 0 { all } else { wanted.min(all) }
+        let wanted = if wanted > 0 { wanted } else { thread::settings().wanted };
+        let most = self.limit_now();
+        if wanted == 0 { most } else { wanted.min(most) }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use crate::plan::{Loop, Schedule};
+use crate::plan::{Loop, Settings};
 use crate::world::World;
 
 /// The team in which a thread runs.
@@ -14,10 +14,20 @@ pub struct Member {
     pub threads: u32,
     /// Parallel regions around this place; those of one thread count.
     pub level: u32,
+    /// This thread in the outermost of these regions, and the threads of that one: those inside of it are of
+    /// one thread. Outside of all, as in a region of one thread.
+    pub outermost: (u32, u32),
+}
+
+impl Member {
+    /// Whether one of the regions around this place has more than one thread.
+    pub fn is_in_parallel(&self) -> bool {
+        self.outermost.1 > 1
+    }
 }
 
 /// A thread outside of parallel regions.
-pub const ALONE: Member = Member { id: 0, threads: 1, level: 0 };
+pub const ALONE: Member = Member { id: 0, threads: 1, level: 0, outermost: (0, 1) };
 
 thread_local! {
     static OF_PROGRAM: Cell<bool> = const { Cell::new(false) };
@@ -28,7 +38,7 @@ thread_local! {
     static TICKET: Cell<u64> = const { Cell::new(0) };
     static WANTED: Cell<u32> = const { Cell::new(0) };
     static LOOP: Cell<Loop> = const { Cell::new(Loop::NONE) };
-    static SCHEDULE: Cell<Option<Schedule>> = const { Cell::new(None) };
+    static SETTINGS: Cell<Settings> = const { Cell::new(Settings::NONE) };
     static OWNER: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -101,22 +111,21 @@ pub fn set_loop(to: Loop) {
     LOOP.set(to);
 }
 
-/// The schedule of the run as this thread has it: set by it, or that of the thread that came to the region;
-/// `None`: neither, so that it is that of `OMP_SCHEDULE`.
-pub fn schedule() -> Option<Schedule> {
-    SCHEDULE.get()
+/// What regions and loops of this thread are like if they do not say.
+pub fn settings() -> Settings {
+    SETTINGS.get()
 }
 
 /// Sets it.
-pub fn set_schedule(to: Option<Schedule>) {
-    SCHEDULE.set(to);
+pub fn set_settings(to: Settings) {
+    SETTINGS.set(to);
 }
 
-/// Runs a task, whose changes of the schedule of the run are its own.
-pub fn with_own_schedule<T>(run: impl FnOnce() -> T) -> T {
-    let before = schedule();
+/// Runs a task, whose changes of the settings are its own.
+pub fn with_own_settings<T>(run: impl FnOnce() -> T) -> T {
+    let before = settings();
     let result = run();
-    set_schedule(before);
+    set_settings(before);
     result
 }
 

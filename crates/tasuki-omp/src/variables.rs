@@ -41,6 +41,13 @@ pub fn stack_bytes() -> Result<usize, String> {
     Ok(bytes.max(first))
 }
 
+/// `OMP_THREAD_LIMIT`: threads that a region has at most.
+pub fn limit() -> Result<u32, String> {
+    let Ok(text) = std::env::var("OMP_THREAD_LIMIT") else { return Ok(u32::MAX) };
+    let number = text.trim().parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| format!("OMP_THREAD_LIMIT={text}: a number of threads, at least 1, is expected"))
+}
+
 /// `OMP_SCHEDULE`.
 pub fn schedule() -> Result<Schedule, String> {
     let Ok(text) = std::env::var("OMP_SCHEDULE") else { return Ok((1, 0)) };

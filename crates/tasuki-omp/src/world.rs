@@ -95,10 +95,10 @@ pub struct World {
     pub per_process: u32,
     /// This process's threads.
     pub locals: Locals,
-    /// Threads that the next region gets; 0: all.
-    pub wanted: AtomicU32,
     /// `OMP_SCHEDULE`, for threads that have no other.
     pub schedule: Schedule,
+    /// `OMP_THREAD_LIMIT`: threads that a region has at most.
+    pub limit: u32,
     /// Records what happens, if a profile is asked for.
     pub profiler: Option<Arc<Profiler>>,
 }
@@ -128,7 +128,7 @@ impl World {
         control: *mut Control,
         (stacks, data): (Stacks, Range<usize>),
         per_process: u32,
-        schedule: Schedule,
+        (schedule, limit): (Schedule, u32),
         profiler: Option<Arc<Profiler>>,
     ) -> World {
         World {
@@ -139,8 +139,8 @@ impl World {
             data,
             per_process,
             locals: Locals::default(),
-            wanted: AtomicU32::new(0),
             schedule,
+            limit,
             profiler,
         }
     }

@@ -1,6 +1,6 @@
 //! Parallel regions: the function and its arguments, and regions of one thread.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;
 
@@ -105,8 +105,32 @@ unsafe extern "C" fn fork_teams(
     registers: *const usize,
     stack: *const usize,
 ) {
-    // SAFETY: the compiler gives so many, and the function may be called by this thread.
-    unsafe { gathered(count, function, registers, stack).run(0) };
+    // SAFETY: the compiler gives so many.
+    let call = unsafe { gathered(count, function, registers, stack) };
+    // SAFETY: the function may be called by this thread.
+    team::league(LIMIT.take(), || unsafe { call.run(0) });
+    on_private(|| drop(call));
+}
+
+thread_local! {
+    /// Threads that regions of the league have at most that this thread comes to next; 0: as many as may be.
+    static LIMIT: Cell<u32> = const { Cell::new(0) };
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __kmpc_push_num_teams(_place: Place, _thread: c_int, _teams: c_int, limit: c_int) {
+    LIMIT.set(limit.max(0) as u32);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __kmpc_push_num_teams_51(
+    _place: Place,
+    _thread: c_int,
+    _least: c_int,
+    _most: c_int,
+    limit: c_int,
+) {
+    LIMIT.set(limit.max(0) as u32);
 }
 
 /// A region with a condition and one argument.

@@ -36,7 +36,7 @@ numbers! {
     __kmpc_bound_thread_num thread::member().id as c_int;
     __kmpc_global_num_threads thread::member().threads as c_int;
     __kmpc_bound_num_threads thread::member().threads as c_int;
-    __kmpc_in_parallel c_int::from(thread::member().threads > 1);
+    __kmpc_in_parallel c_int::from(thread::member().is_in_parallel());
     __kmpc_ok_to_fork 1;
     __kmpc_master c_int::from(thread::member().id == 0);
     __kmpc_single c_int::from(work::single());
@@ -54,8 +54,8 @@ macro_rules! ignored {
 }
 
 ignored! {
-    __kmpc_begin __kmpc_end __kmpc_push_proc_bind __kmpc_push_num_teams __kmpc_push_num_teams_51
-    __kmpc_end_master __kmpc_end_masked __kmpc_end_single __kmpc_end_ordered kmp_set_blocktime
+    __kmpc_begin __kmpc_end __kmpc_push_proc_bind __kmpc_end_master __kmpc_end_masked __kmpc_end_single
+    __kmpc_end_ordered kmp_set_blocktime
 }
 
 #[unsafe(no_mangle)]

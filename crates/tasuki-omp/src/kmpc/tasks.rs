@@ -112,7 +112,7 @@ unsafe fn run(thread: c_int, task: *mut Task) {
     // SAFETY: as the caller promises.
     unsafe {
         (*head(task)).runs = true;
-        thread::with_own_schedule(|| ((*task).run)(thread, task));
+        thread::with_own_settings(|| ((*task).run)(thread, task));
         run_rest(thread, task);
     }
 }
@@ -126,7 +126,7 @@ unsafe fn run_rest(thread: c_int, task: *mut Task) {
     unsafe {
         let head = head(task);
         while std::mem::take(&mut (*head).again) {
-            thread::with_own_schedule(|| ((*task).run)(thread, task));
+            thread::with_own_settings(|| ((*task).run)(thread, task));
         }
         finish(task);
     }

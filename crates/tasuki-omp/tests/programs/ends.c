@@ -1,5 +1,5 @@
-/* ends return|exit|spin RANK: how programs end. With "spin" the thread of that rank kills its process, while
- * the others wait for it at a flag that it never sets. */
+/* ends return|exit|serial|spin RANK: how programs end. With "spin" the thread of that rank kills its process,
+ * while the others wait for it at a flag that it never sets. */
 #include <omp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -36,5 +36,9 @@ int main(int argc, char **argv) {
     printf("no end of line");
     if (strcmp(argv[1], "exit") == 0)
         exit(7);
+    if (strcmp(argv[1], "serial") == 0) {
+#pragma omp parallel if (0)
+        exit(7);
+    }
     return 7;
 }

@@ -15,6 +15,7 @@ fn handlers_of_signals_may_use_what_is_shared() {
     program.is_good(&[(3, 1), (2, 2)], 64);
 }
 
+/// Regions before and after `main` give what they give alone, though other hosts have no part in the stack on
 /// which they are. So do strings of the environment, whose places differ from host to host.
 #[test]
 fn what_is_around_main_is_as_on_one_host() {
@@ -36,6 +37,24 @@ fn what_is_around_main_is_as_on_one_host() {
         }
         assert_eq!(String::from_utf8_lossy(&ended[0].stdout), expected);
     }
+}
+
+/// What threads are told of regions around them, and how many threads these may have.
+#[test]
+fn regions_inside_of_regions_are_as_the_standard_says() {
+    let program = Program::build("levels.c");
+    assert_eq!(program.alone(3, &["3"]), "good 3\n");
+    program.is_good(&[(1, 1), (3, 1), (2, 2)], 69);
+}
+
+/// OpenMP 5.0, 6.11: no region has more threads.
+#[test]
+fn the_limit_of_the_environment_is_kept() {
+    let program = Program::build("ends.c");
+    let limit = [("OMP_THREAD_LIMIT", OsStr::new("2"))];
+    let all: Vec<_> = (0..2).map(|rank| program.process_with(rank, 2, 2, 72, &["return"], &limit)).collect();
+    let ended: Vec<_> = all.into_iter().map(|child| child.wait_with_output().expect("ends")).collect();
+    assert_eq!(ended[0].stdout, b"no end of linehandler 2\n", "{}", text(&ended[0]));
 }
 
 /// Threads that are not OpenMP's are told apart at locks that lie in the program's memory.

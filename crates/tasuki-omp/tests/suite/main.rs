@@ -213,14 +213,14 @@ fn programs_of_fortran_are_spread_too() {
     }
 }
 
-/// A program ends as it would alone: by `exit` anywhere outside of regions, with its exit code, after its own
-/// handlers, with everything printed.
+/// A program ends as it would alone: by `exit` anywhere but in regions of several threads, with its exit
+/// code, after its own handlers, with everything printed.
 #[test]
 fn the_end_of_a_program_is_its_own() {
     let program = Program::build("ends.c");
-    for (at, way) in ["return", "exit"].into_iter().enumerate() {
+    for (at, way) in [(15, "return"), (16, "exit"), (68, "serial")] {
         let alone = Command::new(program.path()).arg(way).env("OMP_NUM_THREADS", "2").output().expect("runs");
-        let mut all = program.start(2, 1, 15 + at as u8, &[way]);
+        let mut all = program.start(2, 1, at, &[way]);
         let other = all.remove(1).wait_with_output().expect("ends");
         let first = all.remove(0).wait_with_output().expect("ends");
         assert_eq!((first.status.code(), &first.stdout), (Some(7), &alone.stdout), "{}", text(&first));
