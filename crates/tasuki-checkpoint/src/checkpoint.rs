@@ -21,8 +21,11 @@ const PRESUMED_RATE: f64 = 200e6;
 pub struct Options {
     /// Where this host's images are to lie. Every host should have a disk of its own.
     pub folder: PathBuf,
-    /// The name of this host; processes with the same name share its fate.
+    /// The name of this host.
     pub host: String,
+    /// What tells this host from others of the same name. Processes with the same name and this share the
+    /// host's fate.
+    pub machine: String,
     /// Time between checkpoints; without it, what is best for the cost and the failures.
     pub every: Option<Duration>,
     /// Mean time between failures of all hosts together.
@@ -99,7 +102,7 @@ impl<G: Group> Checkpoint<G> {
         options.take_first(&mut group)?;
         let opened = Folder::open(&options.folder, group.rank());
         let folder = group::agree(&mut group, &options.host, opened)?;
-        let hosts = group::bytes(&mut group, options.host.as_bytes())?;
+        let hosts = group::bytes(&mut group, format!("{} {}", options.host, options.machine).as_bytes())?;
         let hosts: Vec<String> =
             hosts.iter().map(|host| String::from_utf8_lossy(host).into_owned()).collect();
         let keepers = if options.copies { keepers(&hosts) } else { vec![None; hosts.len()] };

@@ -71,7 +71,11 @@ pub unsafe fn read(options: *const RawCheckpointOptions) -> Result<Options, Erro
     // SAFETY: as the caller promises.
     let (folder, host) =
         unsafe { (pointer::string(raw.folder, "folder")?, pointer::string(raw.host, "host")?) };
+    // Hosts that were installed from one image have one name; what runs since one start of a kernel is one
+    // host.
     let name = || gethostname().map_or("localhost".into(), |name| name.to_string_lossy().into_owned());
+    let start = || std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let machine = if host.is_none() { start().trim().to_owned() } else { String::new() };
     let host = host.map_or_else(name, str::to_owned);
     let folder = folder.map(str::to_owned).or_else(|| std::env::var(CHECKPOINT.name).ok());
     let Some(folder) = folder.filter(|folder| !folder.is_empty()) else {
@@ -87,6 +91,7 @@ pub unsafe fn read(options: *const RawCheckpointOptions) -> Result<Options, Erro
     Ok(Options {
         folder: PathBuf::from(folder.replace("%h", &host)),
         host,
+        machine,
         every: (raw.every_seconds > 0).then(|| Duration::from_secs(raw.every_seconds)),
         failures: Duration::from_secs(raw.failures_seconds),
         copies: raw.copies == 1,

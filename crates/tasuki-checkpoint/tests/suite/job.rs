@@ -59,6 +59,7 @@ fn process(run: &Run, rank: usize, seat: crate::hall::Seat) -> Outcome {
     let options = Options {
         folder: folder(&run.root, run.hosts[rank]),
         host: format!("host-{}", run.hosts[rank]),
+        machine: String::new(),
         every: None,
         failures: Duration::from_secs(86_400),
         copies: run.copies,

@@ -2,6 +2,7 @@
 
 mod format;
 mod hall;
+mod hosts;
 mod job;
 mod seeds;
 mod single;

@@ -13,6 +13,7 @@ fn options(folder: &Path, host: usize) -> Options {
     Options {
         folder: folder.join(format!("host-{host}")),
         host: format!("host-{host}"),
+        machine: String::new(),
         every: None,
         failures: Duration::from_secs(86_400),
         copies: true,
