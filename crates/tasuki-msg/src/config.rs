@@ -47,8 +47,9 @@ impl Config {
     /// Credit that each of `living` peers may hold, bytes; 0 if it would be less than an envelope, which is
     /// of no use.
     pub(crate) fn share(&self, living: u32) -> u64 {
-        let heads = living.max(self.expected_peers).max(1).next_power_of_two();
-        let share = (self.pool_bytes / u64::from(heads)).min(self.peer_bytes);
+        // The power of two that follows the largest number of peers has 33 bits.
+        let heads = u64::from(living.max(self.expected_peers).max(1)).next_power_of_two();
+        let share = (self.pool_bytes / heads).min(self.peer_bytes);
         if share < ENVELOPE { 0 } else { share / GRANULE * GRANULE }
     }
 }
@@ -93,6 +94,16 @@ mod tests {
                 assert!(config.share(living) * u64::from(living) <= pool_bytes);
                 assert_eq!(config.share(living) % GRANULE, 0);
             }
+        }
+    }
+
+    /// The number is the program's, and any that fits is one.
+    #[test]
+    fn a_pool_is_divided_among_as_many_peers_as_can_be_named() {
+        for expected_peers in [1 << 31, u32::MAX] {
+            let config = Config { pool_bytes: u64::MAX, expected_peers, ..Config::default() };
+            assert!(config.share(1) * u64::from(expected_peers) <= u64::MAX / 2 + 1);
+            assert_eq!(Config { pool_bytes: 16 << 20, ..config }.share(u32::MAX), 0);
         }
     }
 }
