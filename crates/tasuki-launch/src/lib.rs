@@ -32,6 +32,7 @@ mod libfabric;
 mod libfabric_probe;
 mod loader;
 mod management;
+mod misfit;
 mod mpi;
 mod nccl;
 mod one_sided;

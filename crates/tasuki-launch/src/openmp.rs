@@ -8,6 +8,7 @@ use crate::{
     front::is_plain,
     imports::{exports, imports},
     loader::shared_libraries,
+    misfit::misfit,
     provider::Provider,
 };
 use std::{
@@ -145,24 +146,6 @@ fn begins(name: &str, with: &[&str]) -> bool {
     with.iter().any(|start| name.starts_with(start))
 }
 
-/// Why a program that calls this function cannot be spread.
-fn misfit(function: &str) -> Option<&'static str> {
-    match function {
-        "pthread_create" | "thrd_create" => Some(THREADS),
-        _ if function.starts_with("_ZNSt6thread15_M_start_thread") => Some(THREADS),
-        "fork" | "_Fork" => Some(FORK),
-        _ => None,
-    }
-}
-
-/// Threads that are not OpenMP's.
-const THREADS: &str = "it starts threads of its own (pthread_create, std::thread), and what these allocate \
-    is not there on other hosts; make them OpenMP's, or use --unchecked if they have nothing to do with the \
-    parallel regions";
-/// Copies of the process.
-const FORK: &str = "it calls fork, and a child has none of the memory that hosts share; start programs by \
-    system, popen or posix_spawn, or use --unchecked if it does not come to that call";
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -285,6 +268,11 @@ mod tests {
         assert!(check("g++", cpp, false).unwrap_err().contains("starts threads of its own"));
         let forks = "#include <unistd.h>\nvoid f(void) {}\nint main(void) {\nfork();";
         assert!(check("gcc", forks, false).unwrap_err().contains("calls fork"));
+        let pointers = "#include <atomic>\n#include <memory>\nstd::shared_ptr<int> p;\n\
+                        void f() { std::atomic_store(&p, std::make_shared<int>(1)); }\nint main() {";
+        assert!(check("g++", pointers, false).unwrap_err().contains("shared pointers"));
+        assert!(misfit("__atomic_compare_exchange").is_some_and(|why| why.contains("too large")));
+        assert_eq!(misfit("__atomic_compare_exchange_8"), None, "processors have this");
         let starts = "#include <stdlib.h>\nvoid f(void) {}\nint main(void) {\nsystem(\"true\");";
         assert_eq!(check("gcc", starts, false), Ok(()));
     }
