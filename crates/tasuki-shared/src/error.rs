@@ -20,6 +20,12 @@ pub enum OpenError {
          container's seccomp profile must allow the call"
     )]
     Faults(#[source] io::Error),
+    /// The kernel is too old for its processor.
+    #[error(
+        "this kernel cannot protect pages from writes (userfaultfd: {0}): Linux can from 5.7 on, on aarch64 \
+         from 6.10 on"
+    )]
+    Protection(#[source] io::Error),
     /// Faults of system calls cannot be answered.
     #[error(
         "this user may not answer page faults of system calls, and the program would lose what it reads and \

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tasuki_dsm::{Access, Page};
 use tasuki_engine::Buffer;
-use tasuki_sys::userfault::UserFault;
+use tasuki_sys::userfault::{self, UserFault};
 
 use crate::error::OpenError;
 use crate::options::Options;
@@ -57,7 +57,10 @@ impl Segment {
             return Err(OpenError::Size(options.bytes));
         }
         let pages = options.pages();
-        let faults = UserFault::open().map_err(OpenError::Faults)?;
+        let faults = UserFault::open().map_err(|error| match error {
+            userfault::OpenError::Refused(error) => OpenError::Faults(error),
+            userfault::OpenError::NoProtection(error) => OpenError::Protection(error),
+        })?;
         if options.system_calls && faults.is_user_mode_only() {
             return Err(OpenError::SystemCalls);
         }

@@ -1,6 +1,6 @@
 //! Page faults that another thread answers: userfaultfd(2), `include/uapi/linux/userfaultfd.h`.
 //!
-//! Linux 5.7 or newer: anonymous memory, missing pages and pages that may not be written.
+//! Linux 5.7 or newer (6.10 on aarch64): anonymous memory, missing pages and pages that may not be written.
 
 use std::fs::File;
 use std::io;
@@ -118,6 +118,17 @@ impl Fault {
     }
 }
 
+/// Why there is no descriptor.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The kernel gives none.
+    #[error(transparent)]
+    Refused(#[from] io::Error),
+    /// The kernel has one that cannot protect pages from writes.
+    #[error("userfaultfd of this kernel cannot protect pages from writes: {0}")]
+    NoProtection(#[source] io::Error),
+}
+
 /// A descriptor that tells of faults and answers them.
 ///
 /// All functions take pages as addresses; a page that does not lie in registered memory is an error.
@@ -129,7 +140,7 @@ pub struct UserFault {
 impl UserFault {
     /// Opens a descriptor: with all rights if the process may have them, otherwise for faults of the program
     /// itself, so that system calls with pages that are not here fail (EFAULT).
-    pub fn open() -> io::Result<UserFault> {
+    pub fn open() -> Result<UserFault, OpenError> {
         let open = |flags: i32| {
             let flags = libc::O_CLOEXEC | libc::O_NONBLOCK | flags;
             // SAFETY: the call takes flags alone and gives a new descriptor.
@@ -149,15 +160,16 @@ impl UserFault {
             Ok(fd) => (fd, false),
             Err(Errno::EPERM) => match by_device() {
                 Ok(fd) => (fd, false),
-                Err(_) => (open(USER_MODE_ONLY)?, true),
+                Err(_) => (open(USER_MODE_ONLY).map_err(io::Error::from)?, true),
             },
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(io::Error::from(error).into()),
         };
         let fault = UserFault { file: fd.into(), user_mode_only };
         // A kernel that does not know a feature refuses, and may be asked for less.
         fault
             .agree(FEATURE_WRITE_PROTECTION | FEATURE_THREAD | FEATURE_EXACT_ADDRESS)
-            .or_else(|_| fault.agree(FEATURE_WRITE_PROTECTION))?;
+            .or_else(|_| fault.agree(FEATURE_WRITE_PROTECTION))
+            .map_err(OpenError::NoProtection)?;
         Ok(fault)
     }
 
