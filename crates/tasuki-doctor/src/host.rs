@@ -60,8 +60,8 @@ fn within_the_host(facts: &HostFacts) -> Vec<Finding> {
 
 /// The command that makes a setting of the kernel now, and at every start of the machine (sysctl.d(5)).
 fn lasting(setting: &str) -> String {
-    const FILE: &str = "/etc/sysctl.d/90-tasuki.conf";
-    format!("echo {setting} | sudo tee --append {FILE} && sudo sysctl --load {FILE}")
+    let file = "/etc/sysctl.d/90-tasuki.conf";
+    format!("echo {setting} | sudo tee --append {file} && sudo sysctl --load {file}")
 }
 
 /// Whether one process may read another's memory. The scopes are Yama's
@@ -103,8 +103,7 @@ fn sockets(facts: &HostFacts) -> Vec<Finding> {
             Finding::slower(
                 &facts.host,
                 format!(
-                    "net.core.{name} is {limit}: sockets without privileges hold no more, and drop what \
-                         comes in a burst"
+                    "net.core.{name} is {limit}: sockets without privileges drop what more comes in a burst"
                 ),
                 lasting(&format!("net.core.{name}={SOCKET_BYTES}")),
             )

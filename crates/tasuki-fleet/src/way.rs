@@ -16,7 +16,7 @@ pub(crate) struct Way {
     pub file: Option<PathBuf>,
     /// The address of the host's cables, if that is what its name leads to.
     pub by_cables: Option<Ipv4Addr>,
-    /// Who has become root by sudo.
+    /// The user who has become root by sudo.
     pub sudo_user: Option<String>,
 }
 

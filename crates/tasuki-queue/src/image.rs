@@ -1,13 +1,9 @@
 //! Checkpoints: which jobs can be saved, which are due, and jobs that are over and go on from a checkpoint.
 
 use crate::{
-    Action, HostIndex, Refusal, Saved,
-    entry::Entry,
-    floor::{Class, Floor, class},
-    queue::Queue,
-    schedule,
+    Action, HostIndex, Refusal, Saved, entry::Entry, floor::Floor, queue::Queue, savable::never, schedule,
 };
-use tasuki_control::{Epoch, JobId, Kind, Order, Sharing, Start, State, User};
+use tasuki_control::{Epoch, JobId, Order, Start, State, User};
 
 /// The hosts whose processes make a checkpoint of a job now, and its number.
 ///
@@ -36,19 +32,6 @@ pub fn begin_save(
     let Some(entry) = queue.jobs.get_mut(&job) else { return Err(Refusal::NoJob(job)) };
     (entry.saved_at, entry.tried_epoch) = (Some(now), epoch);
     Ok((epoch, entry.hosts.clone()))
-}
-
-/// Why jobs of this kind, which get on with others in this way, are never saved.
-pub(crate) fn never(kind: Kind, sharing: Sharing) -> Option<&'static str> {
-    match kind {
-        Kind::OpenMpi { .. } => {
-            Some("jobs of Open MPI cannot be saved yet: take MPICH or Intel MPI, or leave --checkpoint away")
-        }
-        _ if class(sharing) == Class::Shares => {
-            Some("jobs that take turns with others are not saved: take --checkpoint or --share")
-        }
-        _ => None,
-    }
 }
 
 /// Why a job that is not over cannot be saved now.

@@ -23,6 +23,7 @@ mod place;
 mod progress;
 mod queue;
 mod rows;
+mod savable;
 mod schedule;
 mod slicer;
 mod terms;

@@ -1,6 +1,6 @@
 //! What users may want of the queue.
 
-use crate::{Refusal, image, queue::Queue};
+use crate::{Refusal, queue::Queue, savable};
 use tasuki_control::{Address, Terms, User, Work};
 
 /// Most ranks of a job.
@@ -59,7 +59,7 @@ fn wrong(user: &User, work: &Work, terms: &Terms) -> Option<String> {
     if terms.checkpoint.is_some() && terms.array.is_some() {
         return Some("tasks of an array are not saved: take --checkpoint or --array".into());
     }
-    if let Some(why) = terms.checkpoint.and_then(|_| image::never(work.kind, terms.sharing)) {
+    if let Some(why) = terms.checkpoint.and_then(|_| savable::never(work.kind, terms.sharing)) {
         return Some(why.into());
     }
     if terms.begin.is_some_and(|begin| begin > TIME_MAX) {

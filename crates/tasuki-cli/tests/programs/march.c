@@ -1,6 +1,6 @@
-/* Ranks exchange messages in steps, short and long ones, and check every byte. The first argument is a file to
- * which rank 0 appends a line for each step; it prints the same. They go on until there is a file of the name
- * that the second argument gives. */
+/* Ranks exchange messages in steps, short and long ones, and check every byte. The first argument is a file
+ * to which rank 0 appends a line for each step; it prints the same. They go on until there is a file of the
+ * name that the second argument gives. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
