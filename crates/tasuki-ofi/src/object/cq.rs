@@ -209,6 +209,11 @@ pub unsafe fn describe(errno: i32, buf: *mut u8, len: usize) -> Text {
         FI_ENOMSG => c"no such message has arrived",
         FI_ECONNRESET => c"the peer has died or broke the protocol",
         FI_ESHUTDOWN => c"the peer has closed its endpoint",
+        FI_EACCES => c"the peer has no such memory under this key, or not for this",
+        FI_EINVAL => c"an element is not aligned in the peer's memory",
+        // The last number is the kernel's last one (include/uapi/asm-generic/errno.h).
+        // SAFETY: the C library gives a string, which for numbers of the kernel's is static.
+        1..=libc::EHWPOISON => unsafe { CStr::from_ptr(libc::strerror(errno)) },
         _ => c"unknown error",
     };
     if !buf.is_null() && len > 0 {

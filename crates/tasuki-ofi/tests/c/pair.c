@@ -93,6 +93,8 @@ struct fi_cq_err_entry next_failed(void *context, int err, const char *file, int
 	CHECK(fi_cq_readerr(cq, &error, 0) == 1);
 	check(error.op_context == context, "the failure of this context", file, line);
 	check(error.err == err, "this failure", file, line);
+	const char *text = fi_cq_strerror(cq, error.prov_errno, error.err_data, NULL, 0);
+	check(text && *text && strcmp(text, "unknown error"), "what the failure is, in words", file, line);
 	return error;
 }
 
@@ -230,6 +232,19 @@ void pair_close(void)
 		CHECK(waitpid(child, &status, 0) == child);
 		CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	}
+}
+
+void leave_child(void)
+{
+	pid_t left = fork();
+	char byte;
+
+	CHECK(left >= 0);
+	if (left)
+		return;
+	while (recv(pipe_end, &byte, 1, 0) > 0)
+		;
+	_exit(0);
 }
 
 void pair_fork(void)

@@ -64,5 +64,7 @@ void pair_objects(enum fi_av_type type, bool selective);
 void pair_close_objects(void);
 /* Makes two processes of one, and the pipe between them. */
 void pair_fork(void);
+/* Forks a child of this process that does nothing and lives as long as the other side. */
+void leave_child(void);
 
 #endif
