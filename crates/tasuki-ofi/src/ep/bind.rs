@@ -47,11 +47,12 @@ fn bind_queue(ep: &Ep, plan: &mut Plan, cq: &Cq, flags: u64) -> Ret {
     {
         return Err(Errno(FI_EBADFLAGS));
     }
-    for (target, direction) in [(&mut plan.tx, FI_TRANSMIT), (&mut plan.rx, FI_RECV)] {
+    let targets = [(&mut plan.tx, FI_TRANSMIT), (&mut plan.rx, FI_RECV)];
+    if targets.iter().any(|(target, direction)| flags & direction != 0 && target.queue.is_some()) {
+        return Err(Errno(FI_EINVAL));
+    }
+    for (target, direction) in targets {
         if flags & direction != 0 {
-            if target.queue.is_some() {
-                return Err(Errno(FI_EINVAL));
-            }
             target.queue = Some(cq.shared.clone());
             target.selective = flags & FI_SELECTIVE_COMPLETION != 0;
         }

@@ -257,6 +257,13 @@ static void objects(void)
 	CHECK(fi_ep_bind(fresh, &counter->fid, FI_SEND | FI_WRITE) == -FI_EINVAL);
 	OK(fi_close(&counter->fid));
 	CHECK(fi_ep_bind(fresh, &cq->fid, FI_SELECTIVE_COMPLETION) == -FI_EBADFLAGS);
+	/* A call that fails has bound nothing: the queue can be closed, and another be bound. */
+	cq_attr = (struct fi_cq_attr){ .format = FI_CQ_FORMAT_CONTEXT };
+	OK(fi_cq_open(domain, &cq_attr, &queue, NULL));
+	OK(fi_ep_bind(fresh, &cq->fid, FI_RECV));
+	CHECK(fi_ep_bind(fresh, &queue->fid, FI_TRANSMIT | FI_RECV) == -FI_EINVAL);
+	OK(fi_close(&queue->fid));
+	OK(fi_ep_bind(fresh, &cq->fid, FI_TRANSMIT));
 	OK(fi_close(&fresh->fid));
 	/* fi_mr(3): the offset is reserved; no flag is offered. */
 	CHECK(fi_mr_reg(domain, memory, 64, FI_REMOTE_READ, 8, 1, 0, &mr, NULL) == -FI_EINVAL);
