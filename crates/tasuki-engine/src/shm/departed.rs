@@ -12,6 +12,7 @@ use crate::api::Peer;
 use crate::peers::Peers;
 
 const GONE: &str = "its process on this host is gone";
+const CORRUPT: &str = "its ring in shared memory is corrupt";
 
 /// A peer that shows signs of having ended.
 struct Suspect {
@@ -28,12 +29,13 @@ pub(super) struct Suspects(Vec<Suspect>);
 impl Suspects {
     /// Looks at a ring to a peer (a system call).
     pub fn look_at(&mut self, peer: Peer, outbound: &Outbound) {
-        // In this order: a peer that closes its segment in between has left, and may have said something.
+        // In this order: a peer that closes its segment in between has left, and may have said something. One
+        // that lives has found the contents of the ring impossible, or this process its index.
         let shut = outbound.outbox.is_shut();
         if !outbound.outbox.alive() {
             self.suspect(peer, GONE, false);
         } else if shut {
-            self.suspect(peer, GONE, true);
+            self.suspect(peer, CORRUPT, true);
         }
     }
 
@@ -42,9 +44,7 @@ impl Suspects {
         segment.reap(|slot, _, departure| match (senders.remove(slot), departure) {
             (None, _) | (_, Departure::Closed) => {}
             (Some(peer), Departure::Died) => self.suspect(peer, GONE, false),
-            (Some(peer), Departure::Corrupt) => {
-                self.suspect(peer, "its ring in shared memory is corrupt", true);
-            }
+            (Some(peer), Departure::Corrupt) => self.suspect(peer, CORRUPT, true),
         });
     }
 

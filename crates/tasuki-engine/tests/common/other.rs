@@ -76,6 +76,11 @@ impl Other {
         }
     }
 
+    /// Its number.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// It gets no processor until [`Other::go_on`].
     pub fn stop(&self) {
         self.signal(Signal::SIGSTOP);
