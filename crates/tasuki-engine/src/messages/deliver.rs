@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use tasuki_msg::{Data, Frame, FrameError, MsgSeq, Outlook, Pacer, PeerId, Placement, RecvDone, Sink, Start};
 use tasuki_proto::{Outgoing, Payload};
-use tasuki_tuning::streams;
+use tasuki_tuning::{sends, streams};
 
 use super::ops::SendOp;
 use super::pushes::{Piece, Push};
@@ -16,6 +16,9 @@ use crate::peers::Route;
 
 /// Longest piece of a message to a peer to which there is a stream, bytes.
 const WHOLE: NonZeroU64 = NonZeroU64::new(streams::WHOLE_MAX).unwrap();
+/// Longest piece of a message to this endpoint itself, bytes: what a buffer has that is kept for reuse. What
+/// is granted at a time may be all of the message, and a copy of that would take as much memory again.
+const LOOPED: NonZeroU64 = NonZeroU64::new(sends::POOLED_BYTES as u64).unwrap();
 
 impl Messages {
     /// A frame has arrived from a peer. Its payload is copied to where the message layer says.
@@ -121,7 +124,7 @@ impl Messages {
 
     /// Delivers the frames that the endpoint has for itself, which is the peer `own`.
     pub fn loop_back(&mut self, own: PeerId) {
-        while let Some(transmit) = self.layer.poll_transmit(own, NonZeroU64::MAX) {
+        while let Some(transmit) = self.layer.poll_transmit(own, LOOPED) {
             let Some(payload) = transmit.payload else {
                 self.deliver(own, &transmit.frame, &[].as_slice());
                 continue;

@@ -4,6 +4,7 @@
 mod calls;
 mod coalescing;
 mod memory;
+mod own;
 mod pair;
 
 use pair::{Pair, Route};
