@@ -52,12 +52,12 @@ impl Engine {
             Route::Net(_) | Route::Shm | Route::Loopback | Route::Gone => {}
             Route::Unknown => self.choose_route(args.peer, self.now()),
         }
-        let index = self.begin_send(args, id)?;
+        let send = self.begin_send(args, id)?;
         let now = self.now();
         self.settle(now);
         let route = self.peers.get(args.peer).map_or(Route::Gone, |record| record.route);
         // SAFETY: as the caller promises.
-        unsafe { self.messages.keep_copy(index, args, route) };
+        unsafe { self.messages.keep_copy(send, args, route) };
         activity::progress_while_posting(self, now);
         Ok(())
     }
@@ -82,8 +82,8 @@ impl Engine {
         sent != Sent::No
     }
 
-    /// Begins a send on the general path. Gives its index.
-    fn begin_send(&mut self, args: &SendArgs<'_>, id: PeerId) -> Result<usize, PostError> {
+    /// Begins a send on the general path. Gives the number by which `Messages::send_of` knows it.
+    fn begin_send(&mut self, args: &SendArgs<'_>, id: PeerId) -> Result<u64, PostError> {
         let memory = Memory::of(args.buffers);
         let len = memory.len();
         let route = self.peers.get(args.peer).map_or(Route::Gone, |record| record.route);
@@ -103,13 +103,13 @@ impl Engine {
             internal: None,
         };
         let request = SendRequest { remote_key: key.map(RendezvousKey::encode), ..args.request(id, len) };
-        let index = self.messages.post_send(op, request).map_err(|_| PostError::UnknownPeer(args.peer))?;
+        let user = self.messages.post_send(op, request).map_err(|_| PostError::UnknownPeer(args.peer))?;
         if let Some(pace) = pace
-            && let Some(send) = self.messages.send(index).and_then(|send| send.id)
+            && let Some(send) = self.messages.send_of(user).and_then(|send| send.id)
         {
             self.messages.layer_mut().pace_send(send, pace);
         }
-        Ok(index)
+        Ok(user)
     }
 
     /// The key under which the peer may fetch a message; `None`: the message goes in frames.

@@ -154,9 +154,10 @@ impl Messages {
 
 /// Posting.
 impl Messages {
-    /// Hands a send to the message layer. Gives its index, which with its generation is the `user` of the
-    /// message layer: carriers may give back payload of a send that is over, when another has its place.
-    pub fn post_send(&mut self, mut op: SendOp, request: SendRequest) -> Result<usize, UnknownPeer> {
+    /// Hands a send to the message layer. Gives the number by which that and [`Messages::send_of`] know it:
+    /// its index and its generation, since a send may be asked about that is over, when another has its
+    /// place.
+    pub fn post_send(&mut self, mut op: SendOp, request: SendRequest) -> Result<u64, UnknownPeer> {
         self.generation = self.generation.wrapping_add(1);
         op.generation = self.generation;
         let (index, key) = (self.sends.insert(op), request.remote_key.map(RendezvousKey::decode));
@@ -167,7 +168,7 @@ impl Messages {
                 if let Some(key) = key {
                     self.keys.insert(key, index);
                 }
-                Ok(index)
+                Ok(user)
             }
             Err(error) => {
                 self.sends.remove(index);
@@ -212,8 +213,8 @@ impl Messages {
     ///
     /// # Safety
     /// The buffers of `args`, which are those of the send, can be read.
-    pub unsafe fn keep_copy(&mut self, index: usize, args: &SendArgs<'_>, route: Route) {
-        let Some(send) = self.sends.get(index) else { return };
+    pub unsafe fn keep_copy(&mut self, user: u64, args: &SendArgs<'_>, route: Route) {
+        let Some(send) = self.send_of(user) else { return };
         let len = send.memory.len();
         let fits = len <= sends::COPY_MAX && self.copied + len <= sends::COPY_TOTAL;
         let short = fits && !args.delivery && route != Route::Shm;
@@ -224,7 +225,7 @@ impl Messages {
         // SAFETY: as the caller promises.
         let copy = unsafe { Memory::copy_of(args.buffers, room) };
         self.copied += len;
-        let Some(send) = self.sends.get_mut(index) else { return };
+        let Some(send) = self.sends.get_mut(user as u32 as usize) else { return };
         send.memory = copy;
         if args.delivery {
             return;
@@ -252,11 +253,6 @@ impl Messages {
     /// The send that a peer may fetch under this number, if it is under way and for that peer.
     pub fn exposed(&self, number: u64, peer: Peer) -> Option<&SendOp> {
         self.sends.get(self.keys.find(number)?).filter(|send| send.peer == peer)
-    }
-
-    /// A send by its index.
-    pub fn send(&self, index: usize) -> Option<&SendOp> {
-        self.sends.get(index)
     }
 
     /// Memory, context and queue of a receive that the fast path can end: the program's, of one piece, with a
