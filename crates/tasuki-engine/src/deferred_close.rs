@@ -4,6 +4,8 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
+use tasuki_sys::fork::Uninherited;
+
 use crate::net::lanes::Sockets;
 use crate::threads::without_signals;
 
@@ -28,7 +30,7 @@ impl DeferredClose {
 impl Drop for DeferredClose {
     fn drop(&mut self) {
         let sockets = Arc::into_inner(std::mem::take(&mut self.0)).and_then(OnceLock::into_inner);
-        close_later(sockets.unwrap_or_default());
+        close_later(sockets.into_iter().flatten().map(Uninherited::into_inner).collect());
     }
 }
 

@@ -55,4 +55,5 @@ pub use rma::api::{
 pub use rma::operations::{AtomicOp, Datatype};
 pub use shm::dual_copy::DualCopyCounters;
 pub use shm::inline::Received;
+pub use tasuki_sys::fork::Uninherited;
 pub use wait::siblings::Siblings;

@@ -1,5 +1,6 @@
 //! Sleeping until a packet arrives.
 
+use std::ops::Deref;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
@@ -36,7 +37,7 @@ impl Sleeper {
     /// Sleeps until a packet arrives, for at most `time`.
     pub fn nap(&self, time: Duration) {
         use nix::poll::{PollFd, PollFlags, ppoll};
-        let all = self.sockets.iter().chain(self.raw.get().into_iter().flatten());
+        let all = self.sockets.iter().chain(self.raw.get().into_iter().flatten().map(Deref::deref));
         let mut all: Vec<PollFd<'_>> = all.map(|one| PollFd::new(one.as_fd(), PollFlags::POLLIN)).collect();
         // An error (a signal) is a wake-up like any other.
         let _ = ppoll(&mut all, Some(time.into()), None);
@@ -56,6 +57,7 @@ mod tests {
     use std::sync::{Arc, OnceLock};
 
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    use tasuki_sys::fork::Uninherited;
 
     use super::*;
 
@@ -73,8 +75,8 @@ mod tests {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         socket.connect(nobody).expect("connected");
         socket.send(b"?").expect("sent");
-        let raw: Sockets =
-            Arc::new(OnceLock::from(vec![socket.as_fd().try_clone_to_owned().expect("a clone")]));
+        let raw = socket.as_fd().try_clone_to_owned();
+        let raw: Sockets = Arc::new(OnceLock::from(vec![Uninherited::new(raw.expect("a clone"))]));
         let sleeper = Sleeper::new([].into_iter(), raw, false).expect("a sleeper");
         assert!(state(&socket).contains(PollFlags::POLLERR));
         sleeper.nap(Duration::from_secs(100));

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::null_mut;
 
 use nix::sys::socket::{SockaddrStorage, connect, getsockopt, sockopt};
+use tasuki_sys::fork::Uninherited;
 
 use crate::{LinkError, UdpOptions, socket};
 use tasuki_tuning::bulk::BATCH;
@@ -23,7 +24,7 @@ pub struct Piece {
 
 /// A nonblocking UDP socket without a queue or buffers of its own.
 pub struct BulkSocket {
-    fd: OwnedFd,
+    fd: Uninherited<OwnedFd>,
     local: SocketAddr,
     vectors: Vec<libc::iovec>,
     headers: Vec<libc::mmsghdr>,

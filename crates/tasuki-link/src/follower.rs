@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use nix::sys::socket::{SockaddrStorage, connect};
+use tasuki_sys::fork::Uninherited;
 
 use crate::{UdpOptions, socket};
 use tasuki_tuning::datagrams::STREAM;
@@ -19,7 +20,7 @@ use tasuki_tuning::datagrams::STREAM;
 pub(crate) struct Follower {
     /// The options of the first socket.
     options: UdpOptions,
-    socket: Option<OwnedFd>,
+    socket: Option<Uninherited<OwnedFd>>,
     /// The peer that the second socket is connected to.
     to: Option<SocketAddr>,
     /// The kernel has refused a second socket; it is not asked again.
@@ -45,7 +46,7 @@ impl Follower {
 
     /// The second socket, if there is one.
     pub(crate) fn socket(&self) -> Option<&OwnedFd> {
-        self.socket.as_ref()
+        self.socket.as_deref()
     }
 
     /// The peer that the second socket is connected to.
@@ -75,7 +76,7 @@ impl Follower {
     /// Opens the second socket. Two sockets of one user can have one port if both permit it (SO_REUSEPORT)
     /// while the second is bound. Both permit it no longer afterwards, since another process that bound to
     /// the port would get our datagrams.
-    fn open(&self, main: &OwnedFd, local: SocketAddr) -> io::Result<OwnedFd> {
+    fn open(&self, main: &OwnedFd, local: SocketAddr) -> io::Result<Uninherited<OwnedFd>> {
         let options = UdpOptions { port: local.port(), ..self.options.clone() };
         socket::share(main, true)?;
         let opened = socket::open_beside(&options);

@@ -4,6 +4,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use tasuki_sys::fork::Uninherited;
 use tasuki_sys::packet::{PacketRing, PacketSocket, RingLayout, RingSize};
 use tasuki_wire::ETHERTYPE;
 
@@ -48,7 +49,7 @@ pub struct RawLink {
     stats: RawStats,
     /// The connection to the broker that gave the socket, if one did. The broker counts the lane as used
     /// while it is open.
-    _lease: Option<OwnedFd>,
+    _lease: Option<Uninherited<OwnedFd>>,
 }
 
 /// Opens a socket that has its filter and is not bound yet, so that nothing comes in.
@@ -86,14 +87,14 @@ impl RawLink {
         socket: OwnedFd,
         nic: &str,
         layout: RingLayout,
-        lease: OwnedFd,
+        lease: Uninherited<OwnedFd>,
     ) -> Result<RawLink, LinkError> {
         let ring = PacketSocket::adopt(socket, nic, ETHERTYPE)?.map_ring(layout)?;
         Ok(RawLink::over(ring, nic, Some(lease)))
     }
 
     /// The lane over a socket with its ring.
-    fn over(ring: PacketRing, nic: &str, lease: Option<OwnedFd>) -> RawLink {
+    fn over(ring: PacketRing, nic: &str, lease: Option<Uninherited<OwnedFd>>) -> RawLink {
         let facts = ring.socket().interface();
         RawLink {
             ring,

@@ -5,12 +5,14 @@ use std::mem::size_of_val;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+use tasuki_sys::fork::Uninherited;
+
 use crate::address::RawAddr;
 use crate::{LinkError, UdpOptions};
 
 /// An open socket and what the kernel granted.
 pub(crate) struct Opened {
-    pub(crate) fd: OwnedFd,
+    pub(crate) fd: Uninherited<OwnedFd>,
     pub(crate) local: SocketAddr,
     pub(crate) device_bound: bool,
     pub(crate) segment: bool,
@@ -44,7 +46,7 @@ fn open_with(options: &UdpOptions, beside: bool) -> Result<Opened, LinkError> {
         return Err(LinkError::Socket { address, source: io::Error::last_os_error() });
     }
     // SAFETY: `raw` was just opened, and nothing else owns it.
-    let fd = unsafe { OwnedFd::from_raw_fd(raw) };
+    let fd = Uninherited::new(unsafe { OwnedFd::from_raw_fd(raw) });
 
     path_options(&fd, options)?;
     buffer(&fd, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, options.receive_buffer);

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{setsockopt, sockopt};
 use socket2::{Domain, Protocol, Socket, Type};
+use tasuki_sys::fork::Uninherited;
 use tasuki_tuning::streams;
 
 /// Sending on a stream that the other side has ended is an error. Without this flag the kernel also sends the
@@ -25,9 +26,10 @@ pub struct StreamEnd {
 
 impl StreamEnd {
     /// Opens a nonblocking socket at this address, on any free port.
-    fn open(&self) -> io::Result<Socket> {
+    fn open(&self) -> io::Result<Uninherited<Socket>> {
         let domain = if self.address.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
         let socket = Socket::new(domain, Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
+        let socket = Uninherited::new(socket);
         if let Some(device) = &self.device {
             // An error is no harm: the addresses lead to that NIC as well, by the routes.
             let _ = socket.bind_device(Some(device.as_bytes()));
@@ -39,7 +41,7 @@ impl StreamEnd {
 
 /// Waits for streams to be opened. Its socket is nonblocking.
 pub struct StreamListener {
-    socket: Socket,
+    socket: Uninherited<Socket>,
     local: SocketAddr,
 }
 
@@ -61,6 +63,7 @@ impl StreamListener {
     pub fn accept(&self) -> io::Result<Option<(Stream, IpAddr)>> {
         match self.socket.accept() {
             Ok((socket, from)) => {
+                let socket = Uninherited::new(socket);
                 socket.set_nonblocking(true)?;
                 prepare(&socket)?;
                 let from = from.as_socket().ok_or(ErrorKind::AddrNotAvailable)?;
@@ -85,7 +88,7 @@ fn prepare(socket: &Socket) -> io::Result<()> {
 /// A stream, by which both sides send and receive. Its socket is nonblocking. The stream is closed when it is
 /// dropped; what has not been received by then is lost.
 pub struct Stream {
-    socket: Socket,
+    socket: Uninherited<Socket>,
 }
 
 impl Stream {
@@ -123,7 +126,7 @@ impl Stream {
         if into.is_empty() {
             return Ok(0);
         }
-        received((&self.socket).read(into))
+        received((&*self.socket).read(into))
     }
 
     /// As [`Stream::send`], of bytes that lie in several places.
@@ -136,7 +139,7 @@ impl Stream {
         if pieces.iter().all(|piece| piece.is_empty()) {
             return Ok(0);
         }
-        received((&self.socket).read_vectored(pieces))
+        received((&*self.socket).read_vectored(pieces))
     }
 
     /// Bytes that were sent and that the other side's kernel has not acknowledged (tcp(7), `SIOCOUTQ`).

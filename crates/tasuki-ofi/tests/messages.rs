@@ -14,6 +14,7 @@ fn over_shared_memory() {
     stage.run(["table", "all"], true);
     stage.run(["map", "selective"], true);
     stage.run(["map", "gone"], true);
+    stage.run(["map", "gone-leaving-child"], true);
     stage.run(["map", "selective-gone"], true);
 }
 
@@ -23,6 +24,7 @@ fn over_udp() {
     stage.run(["table", "all"], false);
     stage.run(["map", "selective"], false);
     stage.run(["map", "gone"], false);
+    stage.run(["map", "gone-leaving-child"], false);
     stage.run(["map", "selective-gone"], false);
 }
 

@@ -10,6 +10,7 @@ mod ring;
 pub use self::layout::{RingLayout, RingSize};
 pub use self::ring::{Frame, PacketKind, PacketRing};
 
+use crate::fork::Uninherited;
 use nix::{
     errno::Errno,
     poll::{PollFd, PollFlags, PollTimeout, poll},
@@ -67,7 +68,7 @@ pub struct PacketStatistics {
 /// [`PacketSocket::bind`] or [`PacketSocket::into_ring`], so that it never receives a frame of another
 /// interface or ethertype.
 pub struct PacketSocket {
-    socket: OwnedFd,
+    socket: Uninherited<OwnedFd>,
     name: String,
     interface: Interface,
     ethertype: u16,
@@ -86,6 +87,7 @@ impl PacketSocket {
         // With protocol 0 nothing is received before the socket is bound to the ethertype.
         let socket = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None)
             .map_err(|errno| fail("open")(errno.into()))?;
+        let socket = Uninherited::new(socket);
         let facts = describe(&socket, interface).map_err(fail("read index, MAC address and MTU"))?;
         Ok(Self { socket, name: interface.into(), interface: facts, ethertype })
     }
@@ -96,6 +98,7 @@ impl PacketSocket {
     pub fn adopt(socket: OwnedFd, interface: &str, ethertype: u16) -> Result<Self, PacketError> {
         let fail = |request| move |source| PacketError { interface: interface.into(), request, source };
         let other = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what.to_owned());
+        let socket = Uninherited::new(socket);
         let (index, bound) = bound_to(&socket).map_err(fail("ask what the socket is bound to"))?;
         // The interface is looked up by a socket made here: the socket that was passed would answer for the
         // namespace in which it was made.

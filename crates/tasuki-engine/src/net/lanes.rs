@@ -12,6 +12,7 @@ use std::thread::{Builder, JoinHandle};
 
 use tasuki_link::broker::Broker;
 use tasuki_link::{RawLink, RawOptions, open_lanes};
+use tasuki_sys::fork::Uninherited;
 use tasuki_tuning::raw_lanes;
 
 use super::link::Link;
@@ -22,7 +23,7 @@ use crate::threads::without_signals;
 
 /// Further references to the sockets of the raw lanes, once they are open: to sleep on them, and to close
 /// them without waiting.
-pub(crate) type Sockets = Arc<OnceLock<Vec<OwnedFd>>>;
+pub(crate) type Sockets = Arc<OnceLock<Vec<Uninherited<OwnedFd>>>>;
 
 /// One for each link that has a NIC, in their order; `None` where no raw lane is to be had.
 type Lanes = Vec<Option<RawLink>>;
@@ -140,7 +141,7 @@ impl RawLanes {
             // A lane on which nobody can sleep, because the process may open no more descriptors, is not
             // used.
             let Ok(socket) = raw.as_fd().try_clone_to_owned() else { continue };
-            sockets.push(socket);
+            sockets.push(Uninherited::new(socket));
             raw.set_priority(opening.priority);
             rails.offer_raw(raw.nic(), raw.mac());
             link.raw = Some(raw);

@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use tasuki_sys::fork::Uninherited;
 use tasuki_sys::packet::RingLayout;
 
 use super::protocol::{Answer, Malformed, Outcome, Request, TEXT_MAX, Wish};
@@ -92,6 +93,9 @@ impl BrokerError {
     }
 }
 
+/// An answer that is no refusal, the sockets that came along, and the connection.
+type Granted = (Answer, Vec<OwnedFd>, Uninherited<OwnedFd>);
+
 /// A broker, and how long its answers may still take.
 #[derive(Clone, Debug)]
 pub struct Broker {
@@ -138,20 +142,15 @@ impl Broker {
         self.ask(&request).map(drop)
     }
 
-    /// Makes a request. Returns the answer if it is not a refusal, the sockets that came along, and the
-    /// connection.
-    fn ask(&mut self, request: &Request) -> Result<(Answer, Vec<OwnedFd>, OwnedFd), BrokerError> {
+    /// Makes a request.
+    fn ask(&mut self, request: &Request) -> Result<Granted, BrokerError> {
         let begin = Instant::now();
         let result = self.ask_until(request, begin + self.time_left);
         self.time_left = self.time_left.saturating_sub(begin.elapsed());
         result
     }
 
-    fn ask_until(
-        &self,
-        request: &Request,
-        until: Instant,
-    ) -> Result<(Answer, Vec<OwnedFd>, OwnedFd), BrokerError> {
+    fn ask_until(&self, request: &Request, until: Instant) -> Result<Granted, BrokerError> {
         let path = || self.path.clone();
         let connection = seqpacket::connect(&self.path, until).map_err(|source| match source.kind() {
             io::ErrorKind::PermissionDenied => BrokerError::Forbidden { path: path() },

@@ -6,6 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Instant;
+use tasuki_sys::fork::Uninherited;
 use tasuki_tuning::broker;
 
 /// The system's error if a call has failed.
@@ -15,7 +16,7 @@ fn check(result: libc::c_int) -> io::Result<libc::c_int> {
 
 /// Connects to the `SOCK_SEQPACKET` socket at `path`. While its queue of connections is full it tries again,
 /// until the given time.
-pub(super) fn connect(path: &Path, until: Instant) -> io::Result<OwnedFd> {
+pub(super) fn connect(path: &Path, until: Instant) -> io::Result<Uninherited<OwnedFd>> {
     // SAFETY: sockaddr_un is plain old data; all zeroes is a valid value.
     let mut address: libc::sockaddr_un = unsafe { zeroed() };
     address.sun_family = libc::AF_UNIX as libc::sa_family_t;
@@ -30,7 +31,7 @@ pub(super) fn connect(path: &Path, until: Instant) -> io::Result<OwnedFd> {
     // SAFETY: no pointers are passed.
     let raw = check(unsafe { libc::socket(libc::AF_UNIX, kind, 0) })?;
     // SAFETY: `raw` was just opened, and nothing else owns it.
-    let fd = unsafe { OwnedFd::from_raw_fd(raw) };
+    let fd = Uninherited::new(unsafe { OwnedFd::from_raw_fd(raw) });
     let len = size_of::<libc::sockaddr_un>() as libc::socklen_t;
     loop {
         // SAFETY: the address is initialised and has the length that is given.

@@ -7,6 +7,8 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use tasuki_sys::fork::Uninherited;
+
 use crate::follower::Follower;
 use crate::queue::Queue;
 use crate::receive::Buffers;
@@ -40,7 +42,7 @@ impl UdpOptions {
 
 /// A nonblocking UDP socket with queues of its own. Sending, receiving and queueing allocate nothing.
 pub struct UdpLink {
-    fd: OwnedFd,
+    fd: Uninherited<OwnedFd>,
     local: SocketAddr,
     device_bound: bool,
     queue: Queue,
@@ -59,7 +61,8 @@ pub struct UdpLink {
 }
 
 impl UdpLink {
-    /// Opens the lane. Its socket is nonblocking and close-on-exec, and never fragments packets.
+    /// Opens the lane. Its socket is nonblocking, never fragments packets, and is no child's (neither after
+    /// exec nor after fork).
     pub fn bind(options: &UdpOptions) -> Result<UdpLink, LinkError> {
         let opened = socket::open(options)?;
         Ok(UdpLink {

@@ -1,6 +1,7 @@
 //! Receiving packets and reports of packets that were not delivered.
 
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 
 use super::UdpLink;
 use crate::refusal::{Entry, read_error};
@@ -55,7 +56,7 @@ impl UdpLink {
             // be behind it.
             let want = if *several { datagrams::RECEIVED_MAX.min(budget - packets) } else { 1 };
             stats.receive_calls += 1;
-            let fd = match source {
+            let fd: &OwnedFd = match source {
                 Source::All => &self.fd,
                 Source::Followed => follower.socket().unwrap_or(&self.fd),
             };

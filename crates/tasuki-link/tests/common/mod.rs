@@ -1,6 +1,7 @@
 //! What the tests of the UDP lane share.
 #![allow(dead_code, reason = "not every test program uses all of it")]
 
+use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::process::Command;
 
@@ -54,4 +55,34 @@ pub fn run(program: &str, args: &[&str]) {
     let status =
         Command::new(program).args(args).status().unwrap_or_else(|error| panic!("{program}: {error}"));
     assert!(status.success(), "{program} {args:?}: {status}");
+}
+
+/// A forked child that does nothing and lives until this value ends.
+pub struct Child(nix::unistd::Pid);
+
+/// Forks a child. It has come out of fork when this returns.
+pub fn child() -> Child {
+    use nix::unistd::{ForkResult, fork, pause};
+    let (mut reader, mut writer) = std::io::pipe().expect("a pipe");
+    // SAFETY: the child makes system calls only, and never returns.
+    match unsafe { fork() }.expect("a child") {
+        ForkResult::Parent { child } => {
+            let child = Child(child);
+            reader.read_exact(&mut [0]).expect("it says that it is there");
+            child
+        }
+        ForkResult::Child => {
+            let _ = writer.write(&[0]);
+            loop {
+                pause();
+            }
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        let _ = nix::sys::signal::kill(self.0, nix::sys::signal::Signal::SIGKILL);
+        let _ = nix::sys::wait::waitpid(self.0, None);
+    }
 }

@@ -10,26 +10,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use tasuki_engine::Address;
+use tasuki_engine::{Address, Uninherited};
 use tasuki_tuning::provider;
 
 /// Listens at a location until it is dropped.
 pub struct NameService {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
-    /// The process that listens: a child after fork(2) has the socket and not the thread.
+    /// The process that listens: a child after fork(2) has neither the socket nor the thread.
     owner: u32,
 }
 
 struct Shared {
-    listener: TcpListener,
+    listener: Uninherited<TcpListener>,
     stop: AtomicBool,
 }
 
 impl NameService {
     /// Begins to tell `address` at `at`.
     pub fn open(at: SocketAddr, address: &Address) -> io::Result<NameService> {
-        let listener = listen(at)?;
+        let listener = Uninherited::new(listen(at)?);
         let shared = Arc::new(Shared { listener, stop: AtomicBool::new(false) });
         let (served, bytes) = (Arc::clone(&shared), address.to_bytes());
         let thread = std::thread::Builder::new().name("tasuki-names".to_owned());

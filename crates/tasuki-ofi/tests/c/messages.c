@@ -1,5 +1,5 @@
 /* All calls for messages, between two processes. Arguments: the type of address vector (map or table), and
- * what to test (all, selective or gone). */
+ * what to test (all, selective, gone, gone-leaving-child or selective-gone). */
 #include "pair.h"
 
 static uint8_t out[1 << 20], in[1 << 20];
@@ -424,8 +424,9 @@ static void gone_unasked(void)
 	OK(fi_close(&ep->fid));
 }
 
-/* The other side dies without closing its endpoint. */
-static void gone(void)
+/* The other side dies without closing its endpoint, and perhaps leaves a child behind, which has all that
+ * fork(2) gives it. */
+static void gone(bool child)
 {
 	fi_addr_t source;
 
@@ -433,8 +434,11 @@ static void gone(void)
 	OK(fi_trecv(ep, in, 1, NULL, other, 1, 0, &contexts[0]));
 	CHECK(done_from(&contexts[0], &source).len == 1);
 	meet();
-	if (me == 1)
+	if (me == 1) {
+		if (child)
+			leave_child();
 		_exit(0);
+	}
 	OK(fi_trecv(ep, in, 1, NULL, other, 2, 0, &contexts[1]));
 	fill(out, sizeof out, 0);
 	OK(fi_tsend(ep, out, sizeof out, NULL, other, 2, &contexts[2]));
@@ -464,8 +468,8 @@ int main(int argc, char **argv)
 
 	pair_fork();
 	pair_open(strcmp(argv[1], "map") ? FI_AV_TABLE : FI_AV_MAP, selective);
-	if (!strcmp(argv[2], "gone")) {
-		gone();
+	if (!strncmp(argv[2], "gone", strlen("gone"))) {
+		gone(!strcmp(argv[2], "gone-leaving-child"));
 		return 0;
 	}
 	if (!strcmp(argv[2], "selective-gone")) {

@@ -3,6 +3,7 @@
 use super::layout::{ALIGNMENT, Header, Request, RingLayout, RingSize};
 use super::layout::{STATUS_KERNEL, STATUS_USER, STATUS_VLAN_VALID, TPACKET_V2};
 use super::{PacketError, PacketSocket, get_option, set_option, wait_for};
+use crate::fork::UninheritedMemory;
 use nix::poll::PollFlags;
 use std::{
     io,
@@ -43,8 +44,10 @@ impl PacketKind {
 /// A packet socket with its mapped receive ring. Frames come in order. When as many frames wait as the ring
 /// has slots, it is full and the kernel drops further ones.
 pub struct PacketRing {
+    /// A forked child would keep the socket open by the mapping, and would take frames out of the ring. It
+    /// ends before the socket is closed.
+    memory: UninheritedMemory,
     socket: PacketSocket,
-    memory: NonNull<u8>,
     layout: RingLayout,
     next: u32,
 }
@@ -60,16 +63,14 @@ impl PacketRing {
         // The kernel refuses any length but the ring's own.
         let memory =
             map_memory(&socket, bytes).map_err(|source| socket.error("map the receive ring", source))?;
-        Ok(Self { socket, memory, layout, next: 0 })
+        // SAFETY: the mapping has just been made, and nothing else knows of it.
+        let memory = unsafe { UninheritedMemory::new(memory, bytes) };
+        Ok(Self { memory, socket, layout, next: 0 })
     }
 
     /// Unmaps the ring and gives the socket back.
     pub fn into_socket(self) -> PacketSocket {
-        let ring = std::mem::ManuallyDrop::new(self);
-        // SAFETY: memory and length are those of the mapping made in `map`, and `ring` is used no more.
-        unsafe { libc::munmap(ring.memory.as_ptr().cast(), ring.bytes()) };
-        // SAFETY: `ring` is never dropped, so the caller becomes the socket's only owner.
-        unsafe { std::ptr::read(&raw const ring.socket) }
+        self.socket
     }
 
     /// The layout of the ring.
@@ -101,7 +102,7 @@ impl PacketRing {
     fn slot(&self) -> NonNull<u8> {
         let offset = self.next as usize * self.layout.slot_bytes as usize;
         // SAFETY: next < slots, so the slot lies inside of the mapping, which lives as long as self.
-        unsafe { self.memory.add(offset) }
+        unsafe { self.memory.at().add(offset) }
     }
 
     /// Whether the kernel has handed a slot of the mapping over.
@@ -124,13 +125,6 @@ impl PacketRing {
 
     fn bytes(&self) -> usize {
         self.layout.slots as usize * self.layout.slot_bytes as usize
-    }
-}
-
-impl Drop for PacketRing {
-    fn drop(&mut self) {
-        // SAFETY: memory and length are those of the mapping made in `map`; no Frame outlives self.
-        unsafe { libc::munmap(self.memory.as_ptr().cast(), self.bytes()) };
     }
 }
 
