@@ -8,6 +8,7 @@
 mod budget;
 mod error;
 mod guard;
+mod lingering;
 mod listen;
 mod nics;
 mod peer;

@@ -5,6 +5,7 @@
 use crate::{
     Limits, Listener, Nics, ServeError,
     budget::{Budget, Charge},
+    lingering::Lingering,
     nics::NicList,
     peer::Peer,
     queue::Queue,
@@ -35,9 +36,6 @@ use tasuki_sys::packet::PacketRing;
 
 /// How long a client may take to send its request, milliseconds.
 const SILENCE_MS: u64 = 2_000;
-/// How often the broker tries again to close rings whose client has gone but which another process still has
-/// mapped, milliseconds.
-const LINGER_MS: u64 = 1_000;
 /// Most connections without a lane that one user may have.
 const WAITING_MAX: usize = 256;
 /// Most connections that are accepted before the other descriptors are looked at again.
@@ -67,10 +65,8 @@ struct Server<'a> {
     budget: Budget,
     queue: Arc<Queue<Job>>,
     done: Receiver<Done>,
-    /// Lanes whose clients have gone and whose rings another process still has mapped.
-    lingering: Vec<Lane>,
-    /// When closing those lanes is tried again, milliseconds.
-    look_again: u64,
+    /// Lanes whose clients have gone and which another process still has.
+    lingering: Lingering,
     /// No connections are accepted before this time, milliseconds.
     accept_after: u64,
 }
@@ -92,8 +88,7 @@ pub fn serve(listener: &Listener, options: &Options, stop: BorrowedFd<'_>) -> Re
         budget: Budget::new(options.limits),
         queue: Arc::clone(&queue),
         done,
-        lingering: Vec::new(),
-        look_again: 0,
+        lingering: Lingering::default(),
         accept_after: 0,
     };
     let result =
@@ -136,7 +131,7 @@ impl Server<'_> {
     fn wait(&self, wake: &EventFd, stop: BorrowedFd<'_>) -> Result<(Vec<bool>, Vec<u64>), ServeError> {
         let now = self.now();
         let silent = self.table.next_deadline();
-        let lingering = (!self.lingering.is_empty()).then_some(self.look_again);
+        let lingering = self.lingering.deadline();
         let accepting = (self.accept_after > now).then_some(self.accept_after);
         let next = [silent, lingering, accepting].into_iter().flatten().min();
         let timeout = next.map_or(PollTimeout::NONE, |at| {
@@ -227,11 +222,12 @@ impl Server<'_> {
                 self.budget.release(self.now(), &charge);
                 self.say_and_close(connection, &Answer::refusal(Outcome::Failed, why(&error)));
             }
-            Done::Closed(charge) => self.budget.release(self.now(), &charge),
-            Done::StillUsed(lane) => {
-                self.look_again = self.now() + LINGER_MS;
-                self.lingering.push(lane);
+            Done::Looked { closed, held, again } => {
+                let now = self.now();
+                closed.iter().for_each(|charge| self.budget.release(now, charge));
+                self.lingering.add_held(now, held, again);
             }
+            Done::StillUsed(lane) => self.lingering.add_mapped(self.now(), lane),
         }
     }
 
@@ -264,10 +260,8 @@ impl Server<'_> {
         for id in self.table.overdue(now) {
             self.let_go(id);
         }
-        if now >= self.look_again {
-            for lane in std::mem::take(&mut self.lingering) {
-                self.queue.push(lane.charge.uid, Job::Close(lane));
-            }
+        for (uid, job) in self.lingering.take_due(now) {
+            self.queue.push(uid, job);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 use tasuki_link::{LinkError, RawOptions, open_for_another};
-use tasuki_sys::packet::PacketRing;
+use tasuki_sys::packet::{PacketRing, SocketNumber, open_sockets};
 
 /// Number of threads that open and close sockets.
 const THREADS: usize = 8;
@@ -19,20 +19,29 @@ pub(crate) struct Lane {
     pub(crate) charge: Charge,
 }
 
+/// A lane that its client has given up, without a ring, and that some process may go on using: who has the
+/// socket can receive by it, whatever has become of the connection.
+pub(crate) struct Held {
+    pub(crate) charge: Charge,
+    socket: SocketNumber,
+}
+
 /// Work for one of the threads.
 pub(crate) enum Job {
     /// Open a socket for a connection.
     Open { connection: u64, charge: Charge, bypass: bool },
     /// Close a lane that its client has given up.
     Close(Lane),
+    /// Look whether lanes are still held.
+    Look(Vec<Held>),
 }
 
 /// What came of a job.
 pub(crate) enum Done {
     /// The socket, or why there is none.
     Opened { connection: u64, charge: Charge, result: Result<PacketRing, LinkError> },
-    /// The lane is closed; its share can be given back.
-    Closed(Charge),
+    /// Some lanes are closed, so that their shares can be given back; others are held by another process.
+    Looked { closed: Vec<Charge>, held: Vec<Held>, again: bool },
     /// The lane stays open, because another process still has its ring mapped.
     StillUsed(Lane),
 }
@@ -67,17 +76,30 @@ fn perform(job: Job) -> Done {
         Job::Close(Lane { ring, charge }) => {
             let layout = ring.layout();
             let socket = ring.into_socket();
+            let number = socket.number();
             // The kernel frees a ring only if no process has it mapped. A child of the client may have, or a
             // client that has closed its connection but goes on using the lane: then the lane stays counted,
             // and mapped here too, as before.
             if socket.free_ring().is_ok() {
-                return Done::Closed(charge);
+                drop(socket);
+            } else if let Ok(ring) = socket.map_ring(layout) {
+                return Done::StillUsed(Lane { ring, charge });
             }
-            match socket.map_ring(layout) {
-                Ok(ring) => Done::StillUsed(Lane { ring, charge }),
-                // The ring was freed by another process in between.
-                Err(_) => Done::Closed(charge),
+            // Here the socket is closed by now. (If it could not be mapped either, another process has freed
+            // the ring in between.)
+            match number {
+                Ok(socket) => look(vec![Held { charge, socket }], false),
+                Err(_) => Done::Looked { closed: vec![charge], held: Vec::new(), again: false },
             }
         }
+        Job::Look(all) => look(all, true),
     }
+}
+
+/// Looks which lanes are held. If the kernel does not tell, none is: a user who has given lanes up can have
+/// others.
+fn look(all: Vec<Held>, again: bool) -> Done {
+    let open = open_sockets().unwrap_or_default();
+    let (held, closed): (Vec<_>, Vec<_>) = all.into_iter().partition(|one| open.contains(&one.socket));
+    Done::Looked { closed: closed.into_iter().map(|one| one.charge).collect(), held, again }
 }

@@ -5,9 +5,11 @@
 //! version 2). Version 3 is not used: its blocks are handed over by a timer, which adds 1 ms to latency.
 
 mod layout;
+mod list;
 mod ring;
 
 pub use self::layout::{RingLayout, RingSize};
+pub use self::list::{SocketNumber, open_sockets};
 pub use self::ring::{Frame, PacketKind, PacketRing};
 
 use crate::fork::Uninherited;
