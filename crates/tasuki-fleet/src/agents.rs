@@ -45,6 +45,8 @@ struct Agent {
 /// The agents of all hosts of a fleet, in the order of the hosts.
 pub struct Agents {
     agents: Vec<Agent>,
+    /// How long they may take to end once their input has ended.
+    end: Duration,
 }
 
 impl Agents {
@@ -57,7 +59,7 @@ impl Agents {
     /// Like [`Self::start`], on the hosts of these numbers only.
     pub fn start_on(fleet: &Fleet, hosts: impl IntoIterator<Item = usize>, task: &Task) -> Self {
         let start = |host| Agent::start(fleet.name(host), fleet.command(host, task));
-        Self { agents: hosts.into_iter().map(start).collect() }
+        Self { agents: hosts.into_iter().map(start).collect(), end: END }
     }
 
     /// Like [`Self::start`], but what reaches the hosts is in a process group of its own for each: Ctrl-C on
@@ -68,7 +70,7 @@ impl Agents {
             command.process_group(0);
             Agent::start(fleet.name(host), command)
         };
-        Self { agents: (0..fleet.len()).map(start).collect() }
+        Self { agents: (0..fleet.len()).map(start).collect(), end: END }
     }
 
     /// Number of hosts.
@@ -129,6 +131,16 @@ impl Agents {
         let end = Instant::now() + limit;
         let answers = self.agents.iter_mut().zip(asked);
         answers.map(|(agent, asked)| asked.map(|sent| sent.and_then(|()| agent.receive(end)))).collect()
+    }
+
+    /// Ends what reaches the hosts at once, for those that do not answer: an ssh that still connects, or
+    /// whose host has stopped, does not see the end of its input.
+    pub fn abandon(mut self) {
+        self.end = Duration::ZERO;
+        for child in self.agents.iter_mut().filter_map(|agent| agent.child.as_mut()) {
+            // It may have ended already.
+            let _ = child.kill();
+        }
     }
 
     /// Hosts that were lost, and why.
@@ -223,7 +235,7 @@ impl Drop for Agents {
     /// Ends all agents: each ends at the end of its input, and those that do not are killed.
     fn drop(&mut self) {
         self.agents.iter_mut().for_each(|agent| drop(agent.input.take()));
-        let end = Instant::now() + END;
+        let end = Instant::now() + self.end;
         for child in self.agents.iter_mut().filter_map(|agent| agent.child.as_mut()) {
             while matches!(child.try_wait(), Ok(None)) {
                 if Instant::now() >= end {
@@ -239,62 +251,4 @@ impl Drop for Agents {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// An agent on this machine that a shell plays.
-    fn shell(script: &str) -> Agents {
-        Agents::start(&Fleet::Local, &Task::program(["sh", "-c", script]))
-    }
-
-    fn ask(agents: &mut Agents, limit: Duration) -> Result<u32, String> {
-        agents.tell(limit, |_| Some("order")).remove(0).expect("it was asked")
-    }
-
-    const LONG: Duration = Duration::from_secs(60);
-
-    #[test]
-    fn orders_are_lines_and_so_are_answers() {
-        let mut agents = shell(r#"read a; echo 7; read b; [ "$a$b" = '"order""order"' ] && echo 8; read c"#);
-        assert_eq!([ask(&mut agents, LONG), ask(&mut agents, LONG)], [Ok(7), Ok(8)]);
-        assert_eq!(agents.lost(), []);
-        assert!(agents.tell::<u8, u8>(LONG, |_| None)[0].is_none(), "it was not asked");
-    }
-
-    #[test]
-    fn a_host_that_is_lost_is_named_with_the_reason_and_not_waited_for_again() {
-        let mut silent = shell("cat > /dev/null");
-        assert_eq!(ask(&mut silent, Duration::from_millis(50)), Err("it does not answer any more".into()));
-        assert_eq!(ask(&mut silent, LONG), Err("it does not answer any more".into()));
-        let mut ended = shell("read a; echo broken >&2; exit 3");
-        assert!(ask(&mut ended, LONG).unwrap_err().contains("broken"));
-        let mut odd = shell(r#"read a; echo '{"of": "another"}'; read b"#);
-        assert!(ask(&mut odd, LONG).unwrap_err().contains("another version"));
-        assert_eq!((odd.lost().len(), odd.len(), odd.is_empty()), (1, 1, false));
-    }
-
-    #[test]
-    fn a_host_that_ends_its_answers_and_goes_on_complaining_is_lost_at_once() {
-        let (sender, receiver) = std::sync::mpsc::channel();
-        thread::spawn(move || {
-            let mut chatty = shell("read a; exec >&-; while :; do echo x >&2; sleep 0.05; done");
-            // The test has failed already if nobody receives this.
-            let _ = sender.send(ask(&mut chatty, LONG));
-        });
-        let answer = receiver.recv_timeout(LONG).expect("the wait for last words ends");
-        assert!(answer.unwrap_err().starts_with("it does not answer: x"));
-    }
-
-    #[test]
-    fn what_start_files_print_before_the_first_answer_is_passed_over() {
-        let script = r"echo Welcome; printf '\377\n[1\n'; read a; echo 7; read b; echo oh; read c";
-        let mut greeted = shell(script);
-        assert_eq!(ask(&mut greeted, LONG), Ok(7));
-        assert!(ask(&mut greeted, LONG).unwrap_err().contains("another version"), "later it is an answer");
-        let mut refused = shell("echo This account is not available.; exit 1");
-        let why = ask(&mut refused, LONG).unwrap_err();
-        assert!(why.contains("\"This account is not available.\""), "{why}");
-        let mut endless = shell("yes");
-        assert!(ask(&mut endless, LONG).unwrap_err().contains("oddly"));
-    }
-}
+mod tests;

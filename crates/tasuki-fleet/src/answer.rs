@@ -86,9 +86,18 @@ impl Answer {
         let parsed = self.output.as_ref().map(|output| (output.is_success(), report(&output.stdout)));
         match parsed {
             Ok((_, Ok(value))) => Ok(value),
+            Ok((true, Err(_))) if let Some(why) = self.cut() => {
+                Err(HostError { host: self.label.clone(), why, remedy: None })
+            }
             Ok((true, Err(why))) => Err(self.odd(&why)),
             _ => Err(self.error()),
         }
+    }
+
+    /// That the answer is longer than what was kept of it, if it is.
+    fn cut(&self) -> Option<String> {
+        let output = self.output.as_ref().ok().filter(|output| output.is_cut)?;
+        Some(format!("its answer is longer than {} MiB, and was cut", output.stdout.len() >> 20))
     }
 
     /// The error for an answer of another form than was expected; `why` says what is odd about it.

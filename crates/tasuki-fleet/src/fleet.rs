@@ -121,6 +121,9 @@ impl Fleet {
         if !task.lasting {
             limited = limited.end_with_parent();
         }
+        if let Some(kept) = task.kept {
+            limited = limited.keep(kept);
+        }
         let open = |input: &Input| match input {
             Input::Text(text) => text_file(text),
             Input::File(path) => File::open(path),
@@ -202,6 +205,14 @@ mod tests {
         assert!(slow.text().unwrap_err().why.starts_with("time limit"));
         let absent = Fleet::Local.run(0, &Task::program(["/no such program"])).text().unwrap_err();
         assert!(absent.why.starts_with("cannot run /no such program: "), "{absent}");
+    }
+
+    #[test]
+    fn an_answer_that_is_cut_is_said_to_be_so_and_a_task_may_have_a_long_one() {
+        let long = shell("echo '['; head -c 20000000 /dev/zero | tr '\\0' ' '; echo '7]'");
+        let cut = Fleet::Local.run(0, &long).json::<Vec<u8>>().unwrap_err();
+        assert!(cut.why.contains("longer than 16 MiB") && cut.remedy.is_none(), "{cut}");
+        assert_eq!(Fleet::Local.run(0, &long.long()).json::<Vec<u8>>(), Ok(vec![7]));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::{
 
 /// How many bytes an answer has at most: the longest tell all rules of a firewall. A longer line comes in
 /// pieces, none of which is an answer.
-const ANSWER: u64 = 128 << 20;
+pub const ANSWER: usize = 128 << 20;
 /// How many answers are read before they are asked for. An agent that prints more waits.
 const AHEAD: usize = 1;
 /// How many bytes of a line of standard error are kept together.
@@ -27,7 +27,7 @@ pub fn answers(stream: Option<impl Read + Send + 'static>) -> Receiver<String> {
     if let Some(stream) = stream {
         thread::spawn(move || {
             let mut stream = BufReader::new(stream);
-            while let Some(line) = next_line(&mut stream, ANSWER) {
+            while let Some(line) = next_line(&mut stream, ANSWER as u64) {
                 if sender.send(line).is_err() {
                     break;
                 }

@@ -1,5 +1,6 @@
 //! What is to be run on a host.
 
+use crate::stream::ANSWER;
 use std::{
     ffi::{OsStr, OsString},
     path::PathBuf,
@@ -18,6 +19,8 @@ pub struct Task {
     pub(crate) limit: Duration,
     pub(crate) lasting: bool,
     pub(crate) on_terminal: bool,
+    /// Bytes of its answer that are kept; `None`: as many as of any command.
+    pub(crate) kept: Option<usize>,
 }
 
 /// The standard input of a task.
@@ -51,7 +54,7 @@ impl Task {
 
     fn new(program: Program, argv: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
         let argv = argv.into_iter().map(|argument| argument.as_ref().to_owned()).collect();
-        Self { program, argv, input: None, limit: LIMIT, lasting: false, on_terminal: false }
+        Self { program, argv, input: None, limit: LIMIT, lasting: false, on_terminal: false, kept: None }
     }
 
     /// Gives the command this text as standard input.
@@ -75,6 +78,12 @@ impl Task {
     /// daemons they start.
     pub fn lasting(self) -> Self {
         Self { lasting: true, ..self }
+    }
+
+    /// Lets the command's answer be as long as one of an agent: that of a host with hundreds of ranks is
+    /// longer than what is kept of other commands.
+    pub fn long(self) -> Self {
+        Self { kept: Some(ANSWER), ..self }
     }
 
     /// Has the command get a terminal on the host, for [`crate::Fleet::command`] from a terminal.

@@ -35,7 +35,7 @@ pub struct Counters(Vec<Option<HostSample>>);
 impl Counters {
     /// Asks all hosts of a fleet; one that does not answer is left out of what follows.
     pub fn of(fleet: &Fleet) -> Self {
-        let answers = fleet.run_all(&Task::tasuki([AGENT_COMMAND]).input("\n"));
+        let answers = fleet.run_all(&Task::tasuki([AGENT_COMMAND]).input("\n").long());
         Self(answers.into_iter().map(|answer| answer.json().ok()).collect())
     }
 
