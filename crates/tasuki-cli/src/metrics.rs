@@ -2,11 +2,7 @@
 
 use crate::fleet::tell_missing;
 use std::{
-    fs::Permissions,
-    io::Write,
     net::{SocketAddr, TcpListener},
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
     process::ExitCode,
     sync::{Mutex, PoisonError},
     thread,
@@ -41,7 +37,7 @@ pub fn run(arguments: &MetricsArgs) -> Result<ExitCode, Failure> {
     }
     let Look { text, missing, switches } = look(&mut sampler)?;
     match &arguments.output {
-        Some(path) => write_whole(path, &text).map_err(|error| cannot_write(path, &error))?,
+        Some(path) => tasuki_metrics::write_output(path, &text).map_err(Failure::new)?,
         None => print!("{text}"),
     }
     tell_missing(sampler.fleet(), &missing);
@@ -77,22 +73,7 @@ fn look(sampler: &mut Sampler) -> Result<Look, Failure> {
     Ok(Look { text, missing, switches: problems })
 }
 
-/// Writes a file that is whole whenever it is read, and that every user may read.
-fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.map_or_else(|| PathBuf::from("."), Path::to_path_buf);
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().set_permissions(Permissions::from_mode(0o644))?;
-    file.persist(path)?;
-    Ok(())
-}
-
-fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(format_args!("cannot write {}: {error}", path.display()))
-}
-
-/// Answers requests until Ctrl-C ends the process. Hosts are asked for one request after the other.
+/// Answers requests until Ctrl-C ends the process. Hosts are asked once for all requests that come meanwhile.
 fn serve(sampler: Sampler, address: SocketAddr) -> Result<ExitCode, Failure> {
     let cannot = |error| Failure::new(format_args!("cannot listen at {address}: {error}"));
     let listener = TcpListener::bind(address).map_err(cannot)?;

@@ -11,7 +11,7 @@ mod labels;
 mod output;
 mod ports;
 
-pub use output::check_output;
+pub use output::{check_output, write_output};
 
 use labels::Labels;
 use prometheus_client::{
