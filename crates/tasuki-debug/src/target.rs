@@ -49,19 +49,18 @@ fn selected(selection: &Selection, stopped: bool) -> (Vec<Debuggee>, Vec<String>
     // A process with several endpoints has a page for each.
     let mut found = BTreeMap::new();
     for sample in samples.into_iter().filter(|sample| selection.has(sample)) {
-        let pid = sample.page.pid;
-        if stopped && !halted::is_stopped(pid) {
+        let (pid, is_known) = (sample.pid(), sample.cpu_ns.is_some());
+        if stopped && !(is_known && halted::is_stopped(pid)) {
             continue;
         }
-        let problem = match sample.cpu_ns {
-            Some(_) => halted::obstacle(pid),
-            None => {
-                Some("its process id on this host is not known: it runs in a container, or has ended".into())
-            }
+        let problem = match is_known {
+            true => halted::obstacle(pid),
+            false => Some("its process id on this host is not known, or it has ended".into()),
         };
         let page = sample.page;
         let debuggee = Debuggee { pid, rank: page.rank, program: page.program, job: sample.job, problem };
-        found.entry(pid).or_insert(debuggee);
+        // A page whose process is not known may say the number of any other.
+        found.entry((pid, is_known)).or_insert(debuggee);
     }
     (found.into_values().collect(), problems)
 }

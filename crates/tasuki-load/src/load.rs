@@ -2,6 +2,7 @@
 
 use crate::{HostLoad, HostSample, JobLoad, NicLoad, NicSample, ProcessSample, RankLoad, WatchSample};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use tasuki_cluster::{Cluster, End, HostId, Nic, NicId};
 use tasuki_fleet::Fleet;
 
@@ -63,7 +64,7 @@ impl Load {
             let old = before.processes.iter().find(|old| old.is_same(process));
             RankLoad::between(host, old, process, seconds)
         };
-        let mut ranks: Vec<RankLoad> = now.processes.iter().map(rank).collect();
+        let mut ranks = by_process(now.processes.iter().map(|process| (process.page.process, rank(process))));
         self.hosts.push(HostLoad::between(host, before, now, &nics, &ranks));
         self.nics.extend(nics);
         self.ranks.append(&mut ranks);
@@ -81,6 +82,20 @@ impl Load {
     pub(crate) fn finish(&mut self) {
         self.jobs = JobLoad::of(&self.ranks);
     }
+}
+
+/// What processes do, of what each of their endpoints does: one may have several, as with NCCL. Endpoints of
+/// processes whose number is not known stand alone.
+fn by_process(endpoints: impl Iterator<Item = (Option<u32>, RankLoad)>) -> Vec<RankLoad> {
+    let (mut all, mut places) = (Vec::<RankLoad>::new(), BTreeMap::new());
+    for (process, load) in endpoints {
+        let place = process.map(|process| *places.entry(process).or_insert(all.len()));
+        match place.and_then(|place| all.get_mut(place)) {
+            Some(known) => known.absorb(&load),
+            None => all.push(load),
+        }
+    }
+    all
 }
 
 /// The NICs that the cluster file names. One that the host does not have is down.
@@ -112,9 +127,15 @@ impl HostSample {
 }
 
 impl ProcessSample {
+    /// The number of the process on its host; of one that the host does not know, the number that its page
+    /// says.
+    pub fn pid(&self) -> u32 {
+        self.page.process.unwrap_or(self.page.pid)
+    }
+
     /// Whether this is the process of another sample of its host, and that endpoint of it.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let of = |sample: &Self| (sample.page.pid, sample.page.started);
+        let of = |sample: &Self| (sample.page.process, sample.page.pid, sample.page.started);
         of(self) == of(other) && self.page.identity.address == other.page.identity.address
     }
 }
@@ -123,6 +144,7 @@ impl ProcessSample {
 mod tests {
     use super::*;
     use tasuki_fleet::SshHosts;
+    use tasuki_ring::stats_page::{EndpointRecord, Identity, Snapshot};
 
     const FILE: &str = r#"
         [cluster]
@@ -159,6 +181,39 @@ mod tests {
         );
         assert_eq!(load.nics[0].bits_per_second, Some(2_500_000_000));
         assert_eq!((load.hosts[0].nics, load.hosts[0].nics_up), (3, 2));
+    }
+
+    #[test]
+    fn a_process_with_two_endpoints_is_one_process() {
+        let page = |process, bytes_sent| ProcessSample {
+            page: Snapshot {
+                pid: 7,
+                process,
+                rank: Some(3),
+                identity: Identity {
+                    address: format!("{process:?} {}", bytes_sent % 7),
+                    ..Identity::default()
+                },
+                endpoint: EndpointRecord { bytes_sent, receives_posted: 1, ..EndpointRecord::default() },
+                ..Snapshot::default()
+            },
+            cpu_ns: process.map(|_| bytes_sent / 1000 * 1_000_000_000),
+            memory: process.map(|_| 500),
+            ..ProcessSample::default()
+        };
+        let sample = |at_ns, processes| HostSample { at_ns, processes, ..HostSample::default() };
+        let before = sample(0, vec![page(Some(70), 7000), page(Some(70), 7001), page(None, 7002)]);
+        // A second later each has sent 1400 bytes more, and the processor has worked for one second in all.
+        let now = sample(1_000_000_000, vec![page(Some(70), 8400), page(Some(70), 8401), page(None, 8402)]);
+        let mut load = Load::default();
+        load.add(&Fleet::Local, 0, &before, &now);
+        load.finish();
+        let ranks: Vec<_> =
+            load.ranks.iter().map(|rank| (rank.pid, rank.sent, rank.posted, rank.memory_bytes)).collect();
+        assert_eq!(ranks, [(70, 2800.0, 2, Some(500)), (7, 1400.0, 1, None)]);
+        assert_eq!((load.ranks[0].busy, load.hosts[0].ranks), (Some(1.0), 2));
+        let job = &load.jobs[0];
+        assert_eq!((job.ranks, job.busy, job.memory_bytes), (2, 1.0, 500));
     }
 
     #[test]

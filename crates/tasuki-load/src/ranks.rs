@@ -52,7 +52,7 @@ impl RankLoad {
         let busy = before.and_then(|before| Some(per_second(before.cpu_ns?, now.cpu_ns?, seconds) / 1e9));
         Self {
             host: host.into(),
-            pid: page.pid,
+            pid: now.pid(),
             program: page.program.clone(),
             rank: page.rank,
             job: now.job.clone(),
@@ -67,6 +67,26 @@ impl RankLoad {
             sending: page.sends_pending(),
             dead_peers: page.dead_peers(),
         }
+    }
+}
+
+impl RankLoad {
+    /// Adds what another endpoint of the process does.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        let sums: [(&mut f64, f64); 4] = [
+            (&mut self.messages_sent, other.messages_sent),
+            (&mut self.messages_received, other.messages_received),
+            (&mut self.sent, other.sent),
+            (&mut self.received, other.received),
+        ];
+        sums.into_iter().for_each(|(sum, of)| *sum += of);
+        self.posted += other.posted;
+        self.unexpected += other.unexpected;
+        self.sending += other.sending;
+        self.dead_peers += other.dead_peers;
+        // One that has just begun does not know what the process did before.
+        self.busy = self.busy.or(other.busy);
+        self.rank = self.rank.or(other.rank);
     }
 }
 

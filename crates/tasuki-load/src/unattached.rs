@@ -76,33 +76,69 @@ fn has_mpi(process: &Process) -> bool {
 /// What has started another process of its rank is a script about the rank, and what a rank with a page has
 /// started is no rank.
 fn chosen(candidates: Vec<Candidate>, attached: &[ProcessSample]) -> Vec<ProcessSample> {
-    let pages: BTreeSet<u32> = attached.iter().map(|sample| sample.page.pid).collect();
+    // Of a page whose process is not known the number may be that of any other.
+    let known = attached.iter().filter(|sample| sample.page.process.is_some());
+    let pages: BTreeSet<u32> = known.map(ProcessSample::pid).collect();
     let ranks: BTreeSet<_> = attached.iter().map(rank).collect();
-    let parents: BTreeMap<u32, u32> =
-        candidates.iter().map(|process| (process.pid(), process.parent)).collect();
-    // An ancestor that is no rank of a job ends the line, and so does one that is met twice.
-    let ancestors = |pid: u32| {
-        let line = std::iter::successors(parents.get(&pid).copied(), |pid| parents.get(pid).copied());
-        line.take(parents.len()).collect::<BTreeSet<u32>>()
-    };
-    let above: BTreeMap<u32, BTreeSet<u32>> =
-        candidates.iter().map(|process| (process.pid(), ancestors(process.pid()))).collect();
     let with_mpi = candidates.iter().filter(|process| process.has_mpi).map(Candidate::pid);
     // What a process with an MPI forks has the MPI as well.
     let real: BTreeSet<u32> = pages.iter().copied().chain(with_mpi).collect();
+    let parents: BTreeMap<u32, u32> =
+        candidates.iter().map(|process| (process.pid(), process.parent)).collect();
+    let below = below(&parents, &real);
+    let above_pages = above(&parents, &pages);
+    let starters: BTreeSet<u32> = parents.values().copied().collect();
     let is_rank = |process: &Candidate| {
         let pid = process.pid();
-        let is_above = |other: &u32| above.get(other).is_some_and(|all| all.contains(&pid));
-        if pages.contains(&pid) || !real.is_disjoint(&above[&pid]) {
+        if pages.contains(&pid) || below.contains(&pid) {
             return false;
         }
         match process.has_mpi {
-            true => !pages.iter().any(is_above),
-            false => !above.keys().any(is_above) && !ranks.contains(&process.rank()),
+            true => !above_pages.contains(&pid),
+            false => !starters.contains(&pid) && !ranks.contains(&process.rank()),
         }
     };
     let keep: Vec<bool> = candidates.iter().map(is_rank).collect();
     candidates.into_iter().zip(keep).filter(|(_, keep)| *keep).map(|(process, _)| process.sample).collect()
+}
+
+/// Those that have one of `real` above them. An ancestor that is none of `parents` ends the line, and so does
+/// one that is met twice. Each is looked at once, however long the lines are that a user makes.
+fn below(parents: &BTreeMap<u32, u32>, real: &BTreeSet<u32>) -> BTreeSet<u32> {
+    let mut answers: BTreeMap<u32, bool> = BTreeMap::new();
+    for first in parents.keys() {
+        let mut line = Vec::new();
+        let mut pid = *first;
+        let is_below = loop {
+            if let Some(known) = answers.get(&pid) {
+                break *known;
+            }
+            let Some(parent) = parents.get(&pid) else { break false };
+            line.push(pid);
+            // What is met again in this line has nothing above it.
+            answers.insert(pid, false);
+            if real.contains(parent) {
+                break true;
+            }
+            pid = *parent;
+        };
+        answers.extend(line.into_iter().map(|pid| (pid, is_below)));
+    }
+    answers.into_iter().filter(|(_, is_below)| *is_below).map(|(pid, _)| pid).collect()
+}
+
+/// Those that have one of `of` below them, each of which is looked at once.
+fn above(parents: &BTreeMap<u32, u32>, of: &BTreeSet<u32>) -> BTreeSet<u32> {
+    let mut found = BTreeSet::new();
+    for pid in of {
+        let line = std::iter::successors(parents.get(pid), |pid| parents.get(pid));
+        for pid in line {
+            if !found.insert(*pid) {
+                break;
+            }
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -110,7 +146,7 @@ mod tests {
     use super::*;
 
     fn sample(pid: u32, rank: u32) -> ProcessSample {
-        let page = Snapshot { pid, rank: Some(rank), ..Snapshot::default() };
+        let page = Snapshot { pid, process: Some(pid), rank: Some(rank), ..Snapshot::default() };
         ProcessSample { page, job: Some("heat".into()), ..ProcessSample::default() }
     }
 
@@ -145,5 +181,24 @@ mod tests {
     #[test]
     fn parents_in_a_circle_are_followed_once() {
         assert_eq!(chosen_of(&[(10, 11, 0, true), (11, 10, 0, true)], &[]), [0; 0]);
+    }
+
+    #[test]
+    fn ancestors_count_over_any_number_of_generations() {
+        let scripts = [(10, 1, 0, false), (11, 10, 0, false), (12, 11, 0, false), (13, 12, 1, true)];
+        assert_eq!(chosen_of(&scripts, &[]), [13]);
+        assert_eq!(chosen_of(&scripts, &[(10, 0)]), [0; 0], "a rank with a page has started them");
+        let mpi = [(10, 1, 0, true), (11, 10, 0, false), (12, 11, 0, true)];
+        assert_eq!(chosen_of(&mpi, &[(12, 0)]), [0; 0], "it has started a rank with a page");
+        let line: Vec<_> = (2..100_002).map(|pid| (pid, pid - 1, 0, false)).collect();
+        assert_eq!(chosen_of(&line, &[]), [100_001], "in time, and in the memory that there is");
+    }
+
+    #[test]
+    fn a_page_that_names_another_process_hides_no_rank() {
+        let mut forged = sample(10, 7);
+        forged.page.process = None;
+        let own = Candidate { sample: sample(10, 0), parent: 1, has_mpi: true };
+        assert_eq!(chosen(vec![own], &[forged]).len(), 1);
     }
 }

@@ -66,15 +66,16 @@ struct Host {
 
 impl Host {
     fn new(name: String, answer: Result<HostSample, String>, cluster: Option<&Cluster>) -> Self {
-        let sample = answer.ok().map(|mut sample| {
-            labels::keep_ports(&mut sample, &name, cluster);
-            sample
-        });
+        let mut sample = answer.ok();
+        let mut ranks = Vec::new();
+        if let Some(sample) = &mut sample {
+            labels::keep_ports(sample, &name, cluster);
+            ranks = labels::ranks(&name, &mut sample.processes);
+        }
         let nics = sample.iter().flat_map(|sample| &sample.nics);
-        let ranks = sample.iter().flat_map(|sample| &sample.processes);
         Self {
             nics: nics.map(|nic| Labels::nic(&name, &nic.name, cluster)).collect(),
-            ranks: ranks.map(|process| Labels::rank(&name, process)).collect(),
+            ranks,
             labels: Labels::host(&name),
             sample,
         }

@@ -86,6 +86,35 @@ fn a_programs_name_cannot_make_lines_of_its_own() {
     assert!(text.lines().all(|line| line.starts_with("tasuki_") || line.starts_with("# ")), "{text}");
 }
 
+/// OpenMetrics, section "Metric": labels of the values of a metric differ.
+#[test]
+fn each_endpoint_of_a_process_has_labels_of_its_own_and_the_process_counts_once() {
+    let mut host = sample();
+    let first = &mut host.processes[0];
+    (first.page.process, first.page.number, first.memory) = (Some(410), Some(0), Some(500));
+    for number in [Some(3), Some(2), Some(2), None] {
+        let mut other = host.processes[0].clone();
+        other.page.number = number;
+        host.processes.insert(0, other);
+    }
+    let text = openmetrics(vec![("n1".into(), Ok(host))], Vec::new(), None).expect("a text");
+    let values = text.lines().filter(|line| !line.starts_with('#'));
+    let mut known = BTreeSet::new();
+    for line in values {
+        let (name, _) = line.rsplit_once(' ').expect("a value");
+        assert!(known.insert(name), "twice: {name}\n{text}");
+    }
+    let of = |metric: &str| known.iter().filter(|name| name.starts_with(metric)).count();
+    assert_eq!(of("tasuki_rank_memory_bytes{"), 1);
+    assert_eq!(of("tasuki_rank_cpu_seconds_total{"), 1);
+    assert_eq!(of("tasuki_rank_sent_bytes_total{"), 5);
+    let program = "program=\"a \\\"quoted\\\\ \\nname\"";
+    let plain = format!("tasuki_rank_sent_bytes_total{{host=\"n1\",pid=\"410\",{program},rank=\"3\"");
+    for end in ["}", ",endpoint=\"2\"}", ",endpoint=\"3\"}"] {
+        assert!(known.contains(format!("{plain}{end}").as_str()), "{plain}{end} is missing in\n{text}");
+    }
+}
+
 #[test]
 fn ports_of_switches_stand_beside_what_they_lead_to() {
     let text = text();

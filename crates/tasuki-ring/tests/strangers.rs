@@ -131,6 +131,33 @@ fn a_reader_does_not_wait_for_another_users_lease() {
     assert!(begun.elapsed() < LEASE, "waited for another user's lease");
 }
 
+/// What a page says of itself is its writer's word; whose it is says the kernel.
+#[test]
+fn a_page_is_of_the_process_that_keeps_it_whatever_it_says() {
+    let Some(folder) = shared_folder() else { return };
+    let writer = Writer::create_in(folder.path(), &Layout::default(), &Identity::default()).expect("a page");
+    let own = Reader::open(writer.path()).expect("a page").snapshot();
+    assert_eq!((own.process, own.user, own.number.is_some()), (Some(std::process::id()), Some(0), true));
+    // A copy of the page, which says all that this process says, kept by another user.
+    let copy = folder.path().join("tasuki-stats.65534.1.7");
+    std::fs::copy(writer.path(), &copy).expect("copies");
+    chown(&copy, Some(STRANGER), Some(STRANGER)).expect("its owner");
+    let script = "import fcntl, sys
+file = open(sys.argv[1], 'r+b')
+fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 1 << 40)
+print('ready', flush=True)
+sys.stdin.readline()";
+    let mut python = Command::new("python3");
+    python.args(["-c", script]).arg(&copy).uid(STRANGER).gid(STRANGER);
+    let mut keeper =
+        Lease(python.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("python3 starts"));
+    assert_eq!(keeper.hear(), "ready");
+    let forged = Reader::open(&copy).expect("a page").snapshot();
+    assert_eq!((forged.pid, forged.number), (std::process::id(), Some(7)), "it says so");
+    assert_eq!((forged.process, forged.user), (Some(keeper.0.id()), Some(STRANGER)));
+    assert!(!forged.is_of_same_process(&own));
+}
+
 /// The owner of a page makes it shorter while another process reads it, which would end a process that had
 /// mapped it.
 #[test]

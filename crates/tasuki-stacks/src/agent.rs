@@ -43,12 +43,11 @@ impl HostStacks {
         let (wanted, unattached) = (meant(samples), meant(unattached));
         // A process with several endpoints has a page for each, and one debugger at a time.
         let all = wanted.iter().chain(&unattached);
-        let pids: BTreeSet<u32> =
-            all.filter(|sample| is_known(sample)).map(|sample| sample.page.pid).collect();
+        let pids: BTreeSet<u32> = all.filter(|sample| is_known(sample)).map(ProcessSample::pid).collect();
         let pids: Vec<u32> = pids.into_iter().collect();
         let threads: HashMap<u32, _> = at_once(&pids, |pid| (*pid, gdb::threads(*pid))).into_iter().collect();
         let stacks = |samples: &[ProcessSample]| {
-            samples.iter().map(|sample| process(sample, threads.get(&sample.page.pid))).collect()
+            samples.iter().map(|sample| process(sample, threads.get(&sample.pid()))).collect()
         };
         Self { processes: stacks(&wanted), unattached: stacks(&unattached), problems }
     }
@@ -71,7 +70,7 @@ fn at_once<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<
     done.into_inner().expect("no worker panics while it holds this")
 }
 
-/// Whether the number on a process's page is its number on this host: else the kernel says nothing of it.
+/// Whether a process's number on this host is known: else the kernel says nothing of it.
 fn is_known(sample: &ProcessSample) -> bool {
     sample.cpu_ns.is_some()
 }
@@ -82,13 +81,13 @@ fn process(sample: &ProcessSample, threads: Option<&Result<Vec<Thread>, String>>
         Some(Ok(threads)) => (threads.clone(), None),
         Some(Err(problem)) => (Vec::new(), Some(problem.clone())),
         None => {
-            let why = "its process id on this host is not known: it runs in a container, or has ended";
+            let why = "its process id on this host is not known, or it has ended";
             (Vec::new(), Some(why.to_owned()))
         }
     };
     ProcessStacks {
         host: page.host.clone(),
-        pid: page.pid,
+        pid: sample.pid(),
         address: page.identity.address.clone(),
         program: page.program.clone(),
         rank: page.rank,

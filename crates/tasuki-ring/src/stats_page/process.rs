@@ -11,12 +11,19 @@ impl Snapshot {
         self.identity.lanes.starts_with(ONE_SIDED)
     }
 
+    /// Whether another page of the host is of this process. What the kernel says of them must be equal, as a
+    /// page may name any process; so must what the pages say, for those of which it says nothing.
+    pub fn is_of_same_process(&self, other: &Snapshot) -> bool {
+        let of = |page: &Self| (page.process, page.user, page.pid);
+        of(self) == of(other) && self.host == other.host
+    }
+
     /// The pages of one host with those of endpoints for one-sided transfers in the pages of their processes.
     /// A process that has no other endpoint keeps its page.
     pub fn by_process(pages: Vec<Snapshot>) -> Vec<Snapshot> {
         let (parts, mut pages): (Vec<_>, Vec<_>) = pages.into_iter().partition(Snapshot::is_one_sided);
         for part in parts {
-            match pages.iter_mut().find(|page| page.pid == part.pid && !page.is_one_sided()) {
+            match pages.iter_mut().find(|page| page.is_of_same_process(&part) && !page.is_one_sided()) {
                 Some(page) => page.absorb(part),
                 None => pages.push(part),
             }
@@ -104,6 +111,20 @@ mod tests {
         assert_eq!(drops, [("short", 2), ("shm+udp", 1), ("rma+shm+udp", 1)]);
         assert_eq!(both.peers.iter().map(|peer| peer.index).collect::<Vec<_>>(), [2, 5]);
         assert_eq!(both.operations.iter().map(|of| of.peer).collect::<Vec<_>>(), [Some(2), Some(5)]);
+    }
+
+    #[test]
+    fn a_page_that_names_another_process_adds_nothing_to_it() {
+        let own = Snapshot { process: Some(70), user: Some(1000), ..page(7, "udp", 1) };
+        let forged = |process, user| Snapshot { process, user: Some(user), ..page(7, "rma+udp", 99) };
+        for other in [forged(Some(71), 1001), forged(Some(71), 1000), forged(None, 1001), forged(None, 1000)]
+        {
+            let found = Snapshot::by_process(vec![own.clone(), other]);
+            assert_eq!(found.len(), 2, "{found:?}");
+            assert_eq!(found[0], own);
+        }
+        let own_part = forged(Some(70), 1000);
+        assert_eq!(Snapshot::by_process(vec![own, own_part]).len(), 1);
     }
 
     #[test]

@@ -80,13 +80,23 @@ impl Reader {
             Some(PeerSnapshot { index, peer, rails: rails.collect() })
         });
         let peers = peers.collect();
+        let holder = self.holder();
+        let process = match holder {
+            Holder::This => Some(std::process::id()),
+            Holder::Other(pid) => u32::try_from(pid).ok().filter(|pid| *pid > 0),
+            Holder::Nobody => None,
+        };
+        let number = self.file.path().extension().and_then(|number| number.to_str()?.parse().ok());
         Snapshot {
             pid: origin.pid as u32,
+            process,
+            user: self.file.stat().ok().map(|stat| stat.st_uid),
+            number,
             started: origin.started,
             program: origin.program,
             rank: origin.rank.checked_sub(1).and_then(|rank| u32::try_from(rank).ok()),
             host: origin.host,
-            stale: self.is_stale(),
+            stale: holder == Holder::Nobody,
             identity: origin.identity,
             endpoint,
             drops,
@@ -99,8 +109,17 @@ impl Reader {
 
     /// Whether the writer's process is gone.
     pub fn is_stale(&self) -> bool {
-        // A writer of which the kernel cannot say anything is not held to be gone.
-        self.file.holder(layout::LOCK).unwrap_or(Holder::This) == Holder::Nobody
+        self.holder() == Holder::Nobody
+    }
+
+    /// The size of the page, bytes.
+    pub fn bytes(&self) -> usize {
+        self.places.total()
+    }
+
+    /// The process that keeps the page. A writer of which the kernel cannot say anything is not held to be gone.
+    fn holder(&self) -> Holder {
+        self.file.holder(layout::LOCK).unwrap_or(Holder::Other(0))
     }
 }
 

@@ -187,6 +187,16 @@ pub struct RailRecord {
 pub struct Snapshot {
     /// The writer's process id, as its own PID namespace has it.
     pub pid: u32,
+    /// The process id of the writer as the kernel says it, in the PID namespace of whoever has read the page;
+    /// `None`: that namespace does not have it. Unlike all else on a page it cannot be another process's.
+    #[serde(default)]
+    pub process: Option<u32>,
+    /// The user whose page it is, as the kernel says it.
+    #[serde(default)]
+    pub user: Option<u32>,
+    /// Number of the page among those that its process has made, by the name of its file.
+    #[serde(default)]
+    pub number: Option<u32>,
     /// When the page was made, seconds since 1970.
     pub started: u64,
     /// The program's name.
