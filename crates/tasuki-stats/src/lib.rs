@@ -7,6 +7,7 @@
 mod look;
 mod pages;
 mod rates;
+mod room;
 
 pub use look::{HostStriping, Look};
 pub use pages::{HostPages, PAGES_COMMAND};

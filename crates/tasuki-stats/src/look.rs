@@ -26,6 +26,11 @@ pub struct Look {
     pub striping: Vec<HostStriping>,
     /// Hosts that did not answer and pages that could not be read, and why.
     pub problems: Vec<String>,
+    /// Pages of other users that could not be read, and why: what these leave there is no problem of the
+    /// hosts.
+    pub notes: Vec<String>,
+    /// Hosts that did not answer.
+    pub silent: Vec<String>,
     /// Hosts whose striping is not known, and why.
     pub striping_problems: Vec<String>,
     /// When the look was begun; `None`: there was no look yet.
@@ -36,7 +41,7 @@ impl Look {
     /// Asks all hosts of a fleet.
     pub fn at(fleet: &Fleet) -> Self {
         let mut look = Self { at: Some(Instant::now()), ..Self::default() };
-        for answer in fleet.run_all(&Task::tasuki([PAGES_COMMAND])) {
+        for answer in fleet.run_all(&Task::tasuki([PAGES_COMMAND]).long()) {
             let (host, label) = (answer.host.clone(), answer.label().to_owned());
             match answer.json::<HostPages>() {
                 Ok(found) => {
@@ -44,10 +49,14 @@ impl Look {
                     look.striping_problems.extend(problem);
                     look.striping.extend(found.striping.map(|counts| HostStriping { host, counts }));
                     look.processes.extend(found.pages);
-                    let problems = found.problems.into_iter().map(|problem| format!("{label}: {problem}"));
-                    look.problems.extend(problems);
+                    let of_host = |what: String| format!("{label}: {what}");
+                    look.problems.extend(found.problems.into_iter().map(of_host));
+                    look.notes.extend(found.notes.into_iter().map(of_host));
                 }
-                Err(error) => look.problems.push(error.to_string()),
+                Err(error) => {
+                    look.silent.push(host);
+                    look.problems.push(error.to_string());
+                }
             }
         }
         look.processes.sort_by_key(|page| (page.rank.unwrap_or(u32::MAX), page.host.clone(), page.pid));

@@ -30,7 +30,7 @@ pub fn run(arguments: &StatsArgs) -> Result<ExitCode, Failure> {
     if arguments.striping {
         look.problems.append(&mut look.striping_problems);
     }
-    for problem in &look.problems {
+    for problem in look.problems.iter().chain(&look.notes) {
         eprintln!("tasuki: {problem}");
     }
     if arguments.striping {

@@ -32,8 +32,8 @@ tuning! {
     /// Statistics pages: what other programs read of an endpoint.
     pub mod pages {
         /// Size of the largest page that is read.
-        BYTES_MAX: usize = 64 << 20, "bytes";
-        why "It is a hundred times what an endpoint makes; a file may say any size of itself.";
+        BYTES_MAX: usize = 4 << 20, "bytes";
+        why "It is six times what an endpoint makes; a file may say any size of itself.";
         measure "1000000000000", test "-p tasuki-ring --test strangers pages_larger_than";
 
         /// Records of a page that are read again and again, at most, because they are being written.
