@@ -3,7 +3,7 @@
 use crate::{
     calls,
     frame::{ProcessStacks, Thread},
-    group::{Group, ranks_in_words},
+    group::{Group, spans_in_words},
     init,
     place::{self, Place, UNKNOWN},
 };
@@ -39,6 +39,7 @@ pub(crate) fn doubts(
         .or_else(|| stacks.iter().find_map(|process| other_thread(process)))
         .or_else(|| stacks.iter().find_map(|process| called_back(process)))
         .or_else(|| standing(before, after))
+        .or_else(|| untold(after))
         .or_else(|| own_memory(after))
 }
 
@@ -71,9 +72,9 @@ fn incomplete(stacks: &[&ProcessStacks]) -> Option<String> {
         [None] => return Some("how many ranks there should be is not known".into()),
         _ => return Some("ranks of several jobs are looked at together: name one".into()),
     };
-    let missing: Vec<u32> = (0..size).filter(|rank| !ranks.contains(rank)).collect();
+    let missing = missing(size, &ranks);
     if !missing.is_empty() {
-        let missing = ranks_in_words(&missing);
+        let missing = spans_in_words(&missing);
         return Some(format!(
             "of {size} ranks these are not there: {missing}; they have ended, their MPI_Init has not come \
              to Tasuki, or they do not use it"
@@ -82,6 +83,19 @@ fn incomplete(stacks: &[&ProcessStacks]) -> Option<String> {
     let processes: BTreeSet<_> = stacks.iter().map(|process| (&process.host, process.pid)).collect();
     (processes.len() != size as usize)
         .then(|| "ranks of several jobs are looked at together: name one".into())
+}
+
+/// The first and last of each span of ranks below `size` that are not there. A process says itself how many
+/// ranks there are, and may say four billion.
+fn missing(size: u32, there: &BTreeSet<u32>) -> Vec<(u32, u32)> {
+    let (mut spans, mut next) = (Vec::new(), 0);
+    for rank in there.iter().copied().take_while(|rank| *rank < size).chain([size]) {
+        if rank > next {
+            spans.push((next, rank - 1));
+        }
+        next = rank.saturating_add(1);
+    }
+    spans
 }
 
 /// Some functions are ended by other things than messages.
@@ -125,10 +139,33 @@ fn stands(before: &Snapshot, after: &Snapshot) -> bool {
     before.endpoint.progress_calls == after.endpoint.progress_calls
 }
 
+/// A message between ranks that have no place on each other's pages may be under way.
+fn untold(pages: &[&Snapshot]) -> Option<String> {
+    let count = pages.iter().map(|page| page.peers_beyond).max().filter(|count| *count > 0)?;
+    Some(format!(
+        "ranks do not tell of all pairs: up to {count} others of a rank have no place on its page, so a \
+         message between these may be under way"
+    ))
+}
+
 /// Messages within a host may go by memory of the MPI's own.
 fn own_memory(pages: &[&Snapshot]) -> Option<String> {
     let host = own_memory_of(pages).into_iter().next()?;
     Some(format!(
         "the ranks on {host} may talk through shared memory of the MPI's own, which is not seen here"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_ranks_are_found_in_the_time_that_those_take_which_are_there() {
+        let of = |size, there: &[u32]| missing(size, &there.iter().copied().collect());
+        assert_eq!(of(4, &[0, 1, 2, 3]), []);
+        assert_eq!(of(8, &[1, 2, 5, 9]), [(0, 0), (3, 4), (6, 7)]);
+        assert_eq!(of(u32::MAX, &[7]), [(0, 6), (8, u32::MAX - 1)]);
+        assert_eq!(of(u32::MAX, &[u32::MAX]), [(0, u32::MAX - 1)]);
+    }
 }

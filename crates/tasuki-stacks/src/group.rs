@@ -106,6 +106,11 @@ pub fn ranks_in_words(ranks: &[u32]) -> String {
             _ => spans.push((rank, rank)),
         }
     }
+    spans_in_words(&spans)
+}
+
+/// Spans of ranks, as their first and last, as `0-3,7`.
+pub(crate) fn spans_in_words(spans: &[(u32, u32)]) -> String {
     let word = |(first, last): &(u32, u32)| match last - first {
         0 => first.to_string(),
         _ => format!("{first}-{last}"),

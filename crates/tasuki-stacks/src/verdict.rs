@@ -64,7 +64,13 @@ pub struct Verdict {
     pub waits: Vec<Wait>,
     /// Where the ranks are.
     pub groups: Vec<Group>,
+    /// The hosts of ranks whose counters are not known, a name for each rank; none where messages move.
+    #[serde(skip)]
+    pub unread: Vec<String>,
 }
+
+/// Pages by the addresses of their endpoints.
+type Pages<'a> = HashMap<&'a str, &'a Snapshot>;
 
 /// The verdicts of all jobs, from pages that were read before and after the stacks. A job of which no rank
 /// has come to Tasuki is among them if one is in MPI_Init: others do not use it.
@@ -81,7 +87,7 @@ pub fn verdicts<'a>(before: &'a [Snapshot], stacks: &Stacks, after: &'a [Snapsho
         let unattached: Vec<&ProcessStacks> =
             stacks.unattached.iter().filter(|process| process.job == job).collect();
         let groups = Group::of(processes.iter().chain(&unattached).copied());
-        let pages = |of: &HashMap<&str, &'a Snapshot>| -> Option<Vec<&'a Snapshot>> {
+        let pages = |of: &Pages<'a>| -> Option<Vec<&'a Snapshot>> {
             processes.iter().map(|process| of.get(process.address.as_str()).copied()).collect()
         };
         let all = processes.iter().chain(&unattached);
@@ -91,10 +97,13 @@ pub fn verdicts<'a>(before: &'a [Snapshot], stacks: &Stacks, after: &'a [Snapsho
             processes: processes.len() + unattached.len(),
             ..Verdict::new(job)
         };
-        if let Some((before, after)) = pages(&before).zip(pages(&after)) {
-            let ranks = Ranks { attached: &processes, unattached: &unattached };
-            (found.state, found.why) = judge(&before, &ranks, &groups, &after);
-            found.consider(standstill(&before, &processes, &after));
+        match pages(&before).zip(pages(&after)) {
+            Some((before, after)) => {
+                let ranks = Ranks { attached: &processes, unattached: &unattached };
+                (found.state, found.why) = judge(&before, &ranks, &groups, &after);
+                found.consider(standstill(&before, &processes, &after));
+            }
+            None => found.consider_some(&processes, &before, &after),
         }
         if found.state != State::GoesOn {
             let is_told = found.waits.iter().any(|wait| !wait.reasons.is_empty());
@@ -120,6 +129,23 @@ impl Verdict {
             circle: Vec::new(),
             waits: Vec::new(),
             groups: Vec::new(),
+            unread: Vec::new(),
+        }
+    }
+
+    /// Pages of some ranks are missing: what the others say counts if their messages move.
+    fn consider_some(&mut self, processes: &[&ProcessStacks], before: &Pages<'_>, after: &Pages<'_>) {
+        let pages = |process: &ProcessStacks| {
+            let address = process.address.as_str();
+            Some((*before.get(address)?, *after.get(address)?))
+        };
+        let (old, new): (Vec<_>, Vec<_>) = processes.iter().filter_map(|process| pages(process)).unzip();
+        match movement(&old, &new, processes.len()) {
+            Some(why) => self.why = why,
+            None => {
+                let unread = processes.iter().filter(|process| pages(process).is_none());
+                self.unread = unread.map(|process| process.host.clone()).collect();
+            }
         }
     }
 
@@ -159,12 +185,12 @@ impl Verdict {
 const STUCK: &str =
     "no message moves, none is under way, and every rank waits in MPI for one: it cannot go on";
 
-fn by_address(pages: &[Snapshot]) -> HashMap<&str, &Snapshot> {
+fn by_address(pages: &[Snapshot]) -> Pages<'_> {
     pages.iter().map(|page| (page.identity.address.as_str(), page)).collect()
 }
 
-/// Of one job, whose ranks have the same place in all lists.
-fn judge(before: &[&Snapshot], stacks: &Ranks<'_>, groups: &[Group], after: &[&Snapshot]) -> (State, String) {
+/// What has moved between two looks at some of so many ranks, which have the same place in both lists.
+fn movement(before: &[&Snapshot], after: &[&Snapshot], ranks: usize) -> Option<String> {
     let counts = |page: &Snapshot| {
         let all = &page.endpoint;
         let sent = (all.messages_sent, all.messages_received, all.bytes_sent, all.bytes_received);
@@ -172,14 +198,16 @@ fn judge(before: &[&Snapshot], stacks: &Ranks<'_>, groups: &[Group], after: &[&S
     };
     let moved = before.iter().zip(after).filter(|(before, after)| counts(before) != counts(after)).count();
     if moved > 0 {
-        return (
-            State::GoesOn,
-            format!("messages of {moved} of {} ranks have moved meanwhile", stacks.attached.len()),
-        );
+        return Some(format!("messages of {moved} of {ranks} ranks have moved meanwhile"));
     }
     let bytes = on_the_cables(after).saturating_sub(on_the_cables(before));
-    if bytes > IDLE_BYTES_MAX {
-        return (State::GoesOn, format!("{bytes} bytes have gone over the cables meanwhile"));
+    (bytes > IDLE_BYTES_MAX).then(|| format!("{bytes} bytes have gone over the cables meanwhile"))
+}
+
+/// Of one job, whose ranks have the same place in all lists.
+fn judge(before: &[&Snapshot], stacks: &Ranks<'_>, groups: &[Group], after: &[&Snapshot]) -> (State, String) {
+    if let Some(why) = movement(before, after, stacks.attached.len()) {
+        return (State::GoesOn, why);
     }
     let (unknown, all) =
         (stacks.all().filter(|process| process.problem.is_some()).count(), stacks.all().count());

@@ -98,6 +98,35 @@ fn what_changes_or_stands_still_is_not_stuck() {
 }
 
 #[test]
+fn ranks_whose_counters_are_missing_are_told_and_the_others_count() {
+    let (pages, stacks) = job([(3, 4, 0, 0), (4, 3, 0, 0)], [Some("MPI_Recv"); 2]);
+    let after = later(&pages);
+    let unread = |before: &[Snapshot], after: &[Snapshot]| {
+        let found = verdicts(before, &stacks, after).remove(0);
+        assert_eq!(found.state, State::GoesOn, "who has missed a host is to judge");
+        (found.unread, found.why)
+    };
+    assert_eq!(unread(&pages, &after[..1]).0, ["n1"]);
+    assert_eq!(unread(&pages[1..], &after).0, ["n0"]);
+    assert_eq!(unread(&[], &[]).0, ["n0", "n1"]);
+    let mut moved = after;
+    moved[0].endpoint.messages_sent += 1;
+    let (missing, why) = unread(&pages, &moved[..1]);
+    assert!(missing.is_empty() && why == "messages of 1 of 2 ranks have moved meanwhile", "{why}");
+}
+
+#[test]
+fn pages_that_do_not_tell_of_all_pairs_leave_it_uncertain() {
+    let (pages, stacks) = job([(3, 4, 0, 0), (4, 3, 0, 0)], [Some("MPI_Recv"); 2]);
+    let mut after = later(&pages);
+    assert_eq!(verdicts(&pages, &stacks, &after)[0].state, State::Stuck);
+    after[1].peers_beyond = 3;
+    let found = &verdicts(&pages, &stacks, &after)[0];
+    assert_eq!(found.state, State::Suspected);
+    assert!(found.why.contains("up to 3 others of a rank have no place on its page"), "{}", found.why);
+}
+
+#[test]
 fn ranks_and_threads_that_could_send_are_looked_for() {
     let (pages, mut stacks) = job([(3, 4, 0, 0), (4, 3, 0, 0)], [Some("MPI_Recv"); 2]);
     let why = |stacks: &[ProcessStacks]| {
