@@ -9,7 +9,7 @@ use std::{
 };
 use tasuki_args::MetricsArgs;
 use tasuki_fleet::Fleet;
-use tasuki_http::{Reply, Request};
+use tasuki_http::{Reply, Request, Shared};
 use tasuki_load::Sampler;
 use tasuki_switch::{SwitchAnswer, Switches};
 use tasuki_terminal::Failure;
@@ -79,16 +79,18 @@ fn serve(sampler: Sampler, address: SocketAddr) -> Result<ExitCode, Failure> {
     let listener = TcpListener::bind(address).map_err(cannot)?;
     let at = listener.local_addr().map_err(cannot)?;
     println!("{} at http://{at}{PATH}; Ctrl-C ends", sampler.fleet().title());
-    let sampler = Mutex::new(sampler);
-    tasuki_http::serve(&listener, |request| answer(request, &sampler))?;
+    let (sampler, shared) = (Mutex::new(sampler), Shared::default());
+    let text = || look(&mut sampler.lock().unwrap_or_else(PoisonError::into_inner)).map(|look| look.text);
+    let found = || shared.get(|| text().map_err(|failure| failure.message));
+    tasuki_http::serve(&listener, |request| answer(request, found))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn answer(request: &Request, sampler: &Mutex<Sampler>) -> Reply {
+fn answer(request: &Request, text: impl Fn() -> Result<String, String>) -> Reply {
     match (request.method, request.path) {
-        ("GET" | "HEAD", PATH) => match look(&mut sampler.lock().unwrap_or_else(PoisonError::into_inner)) {
-            Ok(look) => Reply::text(MEDIA_TYPE, look.text),
-            Err(failure) => Reply::refusal(500, &failure.message),
+        ("GET" | "HEAD", PATH) => match text() {
+            Ok(text) => Reply::text(MEDIA_TYPE, text),
+            Err(why) => Reply::refusal(500, &why),
         },
         ("GET" | "HEAD", _) => Reply::refusal(404, &format!("see {PATH}")),
         _ => Reply::refusal(405, "only GET is answered"),

@@ -10,8 +10,10 @@ mod feed;
 mod reply;
 mod request;
 mod server;
+mod shared;
 
 pub use feed::{Feed, Subscription};
 pub use reply::{Body, Reply};
 pub use request::Request;
 pub use server::serve;
+pub use shared::Shared;
