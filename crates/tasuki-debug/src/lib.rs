@@ -17,6 +17,7 @@ mod ranks;
 pub mod session;
 mod stand;
 mod target;
+mod windows;
 
 pub use agent::AGENT_COMMAND;
 pub use line::Line;
@@ -25,3 +26,4 @@ pub use order::{Order, State};
 pub use ranks::{Member, Ranks};
 pub use stand::{STOPS, stand};
 pub use target::{Debuggee, Target};
+pub use windows::windows;

@@ -5,6 +5,7 @@
 //! debugger never comes goes on by itself.
 
 use crate::target::Debuggee;
+use nix::unistd::geteuid;
 use procfs::process::{Process, all_processes};
 use std::{
     collections::{BTreeSet, HashMap},
@@ -32,8 +33,14 @@ pub fn stand(job: &str) -> Vec<OsString> {
 
 /// The ranks of this host that stand before their program.
 pub(crate) fn standing(job: &str) -> Vec<Debuggee> {
-    let all: Vec<Process> =
-        all_processes().into_iter().flatten().flatten().filter(|it| is_of(it, job)).collect();
+    standing_of(geteuid().as_raw(), job)
+}
+
+/// Those of the user of this number: the words of a command line, which any user may give a process, are read
+/// by all.
+fn standing_of(user: u32, job: &str) -> Vec<Debuggee> {
+    let is_own = |process: &Process| process.uid().is_ok_and(|uid| uid == user) && is_of(process, job);
+    let all: Vec<Process> = all_processes().into_iter().flatten().flatten().filter(is_own).collect();
     let pids: BTreeSet<i32> = all.iter().map(|process| process.pid).collect();
     // What the shell itself has just forked, to become `sleep`, looks like it.
     let is_shell = |process: &&Process| process.stat().is_ok_and(|stat| !pids.contains(&stat.ppid));
@@ -88,5 +95,6 @@ mod tests {
         let ranks: Vec<_> = found.iter().map(|it| (it.pid, it.rank, it.program.as_str())).collect();
         assert_eq!(ranks, [(process.0.id(), Some(3), "echo")]);
         assert_eq!(standing("another-job"), []);
+        assert_eq!(standing_of(geteuid().as_raw() + 1, "a-job-of-this-test"), [], "it is another user's");
     }
 }

@@ -45,41 +45,16 @@ fn code(status: ExitStatus) -> ExitCode {
     ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
-/// Opens a window of tmux for each rank: in the session that this terminal is in, or in one of its own.
+/// Opens a window of tmux for each rank.
 pub fn tmux(arguments: &DebugArgs, ranks: &Ranks) -> Result<ExitCode, Failure> {
-    let inside = env::var_os("TMUX").is_some();
-    let session = format!("tasuki-debug-{}", std::process::id());
-    let mut first = !inside;
-    for member in &ranks.members {
-        let Some(rank) = member.debuggee.rank else { continue };
-        let mut command = Command::new("tmux");
-        match first {
-            true => command.args(["new-session", "-d", "-s", &session]),
-            false => command.arg("new-window"),
-        };
-        if !inside && !first {
-            command.args(["-t", &format!("{session}:")]);
-        }
-        command.args(["-n", &format!("rank {rank}")]);
-        tmux_runs(command.arg(line(arguments, rank)?))?;
-        first = false;
-    }
-    if inside {
-        return Ok(ExitCode::SUCCESS);
-    }
-    if first {
+    let ranks = ranks.members.iter().filter_map(|member| member.debuggee.rank);
+    let window = |rank| Ok((format!("rank {rank}"), line(arguments, rank)?));
+    let windows = ranks.map(window).collect::<Result<Vec<_>, Failure>>()?;
+    if windows.is_empty() {
         return Err(Failure::new("these processes have no ranks, by which windows are called"));
     }
-    tmux_runs(Command::new("tmux").args(["attach-session", "-t", &session]))?;
+    tasuki_debug::windows(&windows).map_err(Failure::new)?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn tmux_runs(command: &mut Command) -> Result<(), Failure> {
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(Failure::new(format!("tmux has failed ({status})"))),
-        Err(error) => Err(Failure::new(format!("cannot run tmux: {error}; apt-get install tmux"))),
-    }
 }
 
 /// The command of a window, for a shell; the window waits before it closes if there was an error.
