@@ -2,10 +2,12 @@
 //! records of all hosts are fetched and the folders removed.
 
 use crate::random;
+use nix::{fcntl::OFlag, unistd::geteuid};
 use std::{
     ffi::OsStr,
-    fs::{self, File},
+    fs::{self, File, OpenOptions},
     io::{self, Read, Write},
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     process::{Child, Stdio},
     time::{Duration, Instant},
@@ -137,32 +139,59 @@ fn split(mut bytes: &[u8]) -> Result<Vec<Part>, String> {
 }
 
 /// Writes the records in a folder of this host in the form that [`Recording::fetch`] reads, and removes them
-/// and the folder. A folder that is not there holds nothing.
+/// and the folder. A folder that is not there holds nothing, and neither does one of another user: the name
+/// is a secret only until the first rank has made the folder on its host.
 ///
 /// # Errors
 /// If a file cannot be read or removed, or nobody takes what is written.
 pub fn give_parts(folder: &Path, out: &mut dyn Write) -> io::Result<()> {
-    let files = match fs::read_dir(folder) {
+    give_parts_of(geteuid().as_raw(), folder, out)
+}
+
+/// The records of the user of this number.
+fn give_parts_of(user: u32, folder: &Path, out: &mut dyn Write) -> io::Result<()> {
+    match fs::symlink_metadata(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        files => files?,
-    };
-    for file in files {
+        Err(error) => return Err(error),
+        Ok(found) if !found.is_dir() || found.uid() != user => return Ok(()),
+        Ok(_) => {}
+    }
+    for file in fs::read_dir(folder)? {
         let path = file?.path();
         if path.extension() != Some(OsStr::new("part")) {
             continue;
         }
-        let part = fs::read(&path)?;
+        let Some(part) = read_part(user, &path)? else { continue };
         out.write_all(&(part.len() as u64).to_le_bytes())?;
         out.write_all(&part)?;
         fs::remove_file(&path)?;
     }
     out.flush()?;
-    fs::remove_dir(folder)
+    // What is left there is none of the records, which are all given.
+    let _ = fs::remove_dir(folder);
+    Ok(())
+}
+
+/// What a file of records holds; `None`: it is no file of this user. A named pipe is not waited for.
+fn read_part(user: u32, path: &Path) -> io::Result<Option<Vec<u8>>> {
+    if !fs::symlink_metadata(path)?.is_file() {
+        return Ok(None);
+    }
+    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+    let mut file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() || found.uid() != user {
+        return Ok(None);
+    }
+    let mut part = Vec::new();
+    file.read_to_end(&mut part)?;
+    Ok(Some(part))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{process::Command, sync::mpsc::channel};
     use tasuki_trace::{Head, Name, Record};
 
     #[test]
@@ -192,5 +221,29 @@ mod tests {
         given.clear();
         give_parts(&place, &mut given).unwrap();
         assert!(given.is_empty());
+    }
+
+    #[test]
+    fn what_others_put_there_is_neither_waited_for_nor_given() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("records");
+        fs::create_dir(&place).unwrap();
+        let path = |name: &str| place.join(name);
+        assert!(Command::new("mkfifo").arg(path("pipe.part")).status().unwrap().success());
+        fs::write(folder.path().join("elsewhere"), "secret").unwrap();
+        std::os::unix::fs::symlink("../elsewhere", path("link.part")).unwrap();
+        fs::write(path("own.part"), "own").unwrap();
+        let (told, given) = channel();
+        let own = geteuid().as_raw();
+        std::thread::spawn(move || {
+            let mut of_another = Vec::new();
+            give_parts_of(own + 1, &place, &mut of_another).unwrap();
+            let mut out = Vec::new();
+            give_parts(&place, &mut out).unwrap();
+            told.send((of_another, out)).unwrap();
+        });
+        let (of_another, out) = given.recv_timeout(Duration::from_secs(60)).expect("nobody is waited for");
+        assert!(of_another.is_empty());
+        assert_eq!(out, [&3_u64.to_le_bytes()[..], b"own"].concat());
     }
 }

@@ -6,9 +6,9 @@
 
 mod clock;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -56,7 +56,7 @@ impl Recorder {
     }
 
     fn open(folder: &Path, rank: Option<u32>, address: &Address) -> std::io::Result<Recorder> {
-        fs::create_dir_all(folder)?;
+        make(folder)?;
         let file = format!("{:08x}-{:016x}.part", address.endpoint, address.incarnation);
         // What a program sends to whom is its user's alone.
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(folder.join(file))?;
@@ -158,6 +158,19 @@ impl State {
     }
 }
 
+/// Makes the folder, unless it is there. One that another user has made, who may remove what is in it, is
+/// none.
+fn make(folder: &Path) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    // SAFETY: no pointers are passed.
+    let own = unsafe { libc::geteuid() };
+    let found = fs::symlink_metadata(folder)?;
+    match found.uid() == own || found.uid() == 0 {
+        true => Ok(()),
+        false => Err(std::io::Error::other(format!("the folder is of another user, {}", found.uid()))),
+    }
+}
+
 /// What tells an endpoint from all others: the bytes of its address before its secret.
 fn name(address: &Address) -> Name {
     let bytes = address.to_bytes();
@@ -173,6 +186,23 @@ mod tests {
     fn address(endpoint: u32) -> Address {
         let identity = Ipv4Addr::LOCALHOST.to_ipv6_mapped();
         Address { identity, port: 7, endpoint, incarnation: 9, secret: [255; 16] }
+    }
+
+    #[test]
+    fn a_folder_is_its_users_alone_and_that_of_another_user_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let new = folder.path().join("new");
+        drop(Recorder::open(&new, None, &address(1)).unwrap());
+        assert_eq!(fs::metadata(&new).unwrap().mode() & 0o777, 0o700);
+        // SAFETY: no pointers are passed.
+        if unsafe { libc::geteuid() } != 0 {
+            assert!(std::env::var_os("TASUKI_NO_SKIP").is_none(), "needs root");
+            eprintln!("SKIPPED: another user is needed, hence root");
+            return;
+        }
+        std::os::unix::fs::chown(&new, Some(65_534), None).unwrap();
+        let refused = Recorder::open(&new, None, &address(2)).err().unwrap();
+        assert!(refused.to_string().contains("of another user, 65534"), "{refused}");
     }
 
     #[test]
