@@ -69,8 +69,18 @@ pub struct Verdict {
     pub unread: Vec<String>,
 }
 
-/// Pages by the addresses of their endpoints.
-type Pages<'a> = HashMap<&'a str, &'a Snapshot>;
+/// Pages by the addresses of their endpoints and, as a page may say the address of any other, by the numbers
+/// of their processes; and by addresses alone, for processes whose numbers are not known.
+type Pages<'a> = HashMap<(&'a str, Option<u32>), &'a Snapshot>;
+
+/// The page of a process.
+fn page_of<'a, 'k>(
+    pages: &HashMap<(&'k str, Option<u32>), &'a Snapshot>,
+    process: &'k ProcessStacks,
+) -> Option<&'a Snapshot> {
+    let of = |pid| pages.get(&(process.address.as_str(), pid)).copied();
+    of(Some(process.pid)).or_else(|| of(None))
+}
 
 /// The verdicts of all jobs, from pages that were read before and after the stacks. A job of which no rank
 /// has come to Tasuki is among them if one is in MPI_Init: others do not use it.
@@ -88,7 +98,7 @@ pub fn verdicts<'a>(before: &'a [Snapshot], stacks: &Stacks, after: &'a [Snapsho
             stacks.unattached.iter().filter(|process| process.job == job).collect();
         let groups = Group::of(processes.iter().chain(&unattached).copied());
         let pages = |of: &Pages<'a>| -> Option<Vec<&'a Snapshot>> {
-            processes.iter().map(|process| of.get(process.address.as_str()).copied()).collect()
+            processes.iter().map(|process| page_of(of, process)).collect()
         };
         let all = processes.iter().chain(&unattached);
         let programs: BTreeSet<&str> = all.map(|process| process.program.as_str()).collect();
@@ -135,10 +145,7 @@ impl Verdict {
 
     /// Pages of some ranks are missing: what the others say counts if their messages move.
     fn consider_some(&mut self, processes: &[&ProcessStacks], before: &Pages<'_>, after: &Pages<'_>) {
-        let pages = |process: &ProcessStacks| {
-            let address = process.address.as_str();
-            Some((*before.get(address)?, *after.get(address)?))
-        };
+        let pages = |process: &ProcessStacks| Some((page_of(before, process)?, page_of(after, process)?));
         let (old, new): (Vec<_>, Vec<_>) = processes.iter().filter_map(|process| pages(process)).unzip();
         match movement(&old, &new, processes.len()) {
             Some(why) => self.why = why,
@@ -186,7 +193,10 @@ const STUCK: &str =
     "no message moves, none is under way, and every rank waits in MPI for one: it cannot go on";
 
 fn by_address(pages: &[Snapshot]) -> Pages<'_> {
-    pages.iter().map(|page| (page.identity.address.as_str(), page)).collect()
+    let keys = |page: &Snapshot| [Some(page.process.unwrap_or(page.pid)), None];
+    let all =
+        pages.iter().flat_map(|page| keys(page).map(|key| ((page.identity.address.as_str(), key), page)));
+    all.collect()
 }
 
 /// What has moved between two looks at some of so many ranks, which have the same place in both lists.

@@ -37,11 +37,10 @@ impl Rates {
     pub fn between(before: &[Snapshot], now: &[Snapshot], elapsed: Option<Duration>) -> Vec<Rates> {
         let seconds = elapsed.map(|elapsed| elapsed.as_secs_f64()).filter(|seconds| *seconds > 0.0);
         let one = |page: &Snapshot| {
-            let key = |other: &&Snapshot| {
-                (&other.host, other.pid, &other.identity.address)
-                    == (&page.host, page.pid, &page.identity.address)
+            let is_same = |other: &&Snapshot| {
+                other.is_of_same_process(page) && other.identity.address == page.identity.address
             };
-            let old = before.iter().find(key);
+            let old = before.iter().find(is_same);
             let peers = match (old, seconds) {
                 (Some(old), Some(seconds)) => peers(old, page, seconds),
                 _ => Vec::new(),

@@ -116,6 +116,22 @@ fn ranks_whose_counters_are_missing_are_told_and_the_others_count() {
 }
 
 #[test]
+fn a_page_that_says_the_address_of_a_rank_is_not_taken_for_its_own() {
+    let (mut pages, mut stacks) = job([(3, 4, 0, 0), (4, 3, 0, 0)], [Some("MPI_Recv"); 2]);
+    for (rank, process) in stacks.iter_mut().enumerate() {
+        process.pid = 40 + rank as u32;
+        pages[rank].process = Some(process.pid);
+    }
+    let with_forged = |pages: &[Snapshot], sent| {
+        let mut forged = pages[0].clone();
+        (forged.pid, forged.process, forged.endpoint.messages_sent) = (40, Some(66), sent);
+        [pages, &[forged]].concat()
+    };
+    let found = verdicts(&with_forged(&pages, 5), &stacks, &with_forged(&later(&pages), 6));
+    assert_eq!(found[0].state, State::Stuck, "{}", found[0].why);
+}
+
+#[test]
 fn pages_that_do_not_tell_of_all_pairs_leave_it_uncertain() {
     let (pages, stacks) = job([(3, 4, 0, 0), (4, 3, 0, 0)], [Some("MPI_Recv"); 2]);
     let mut after = later(&pages);
