@@ -253,7 +253,8 @@ fn labs_of_one_name_are_not_measured_together() {
     assert!(said.contains("--shape full:2 is given twice"), "{said}");
 }
 
-/// Pages that root's programs keep are nothing to say to another user.
+/// Pages that root's programs keep are nothing to say to another user, and what another user leaves in their
+/// place is no problem of root's programs.
 #[test]
 fn another_users_processes_are_no_problem() {
     if skip_without_root("another_users_processes_are_no_problem") {
@@ -264,17 +265,18 @@ fn another_users_processes_are_no_problem() {
     fs::copy(env!("CARGO_BIN_EXE_tasuki"), &program).expect("copies");
     ok(Command::new("chmod").args(["-R", "a+rX"]).arg(folder.path()));
     // Pages lie in /dev/shm, of which the test has one of its own.
-    let problems = |user: &str| {
+    let told = |user: &str, owner: u32| {
         let page = "/dev/shm/tasuki-stats.0.1.0";
         let line = format!(
-            "mount -t tmpfs none /dev/shm && echo no page > {page} && chmod 600 {page} && cd / && \
-             exec {user} \"$TASUKI\" stats-pages"
+            "mount -t tmpfs none /dev/shm && echo no page > {page} && chmod 600 {page} && \
+             chown {owner} {page} && cd / && exec {user} \"$TASUKI\" stats-pages"
         );
         let mut shell = Command::new("unshare");
         shell.args(["-m", "sh", "-c", &line]).env("TASUKI", &program);
         let found: serde_json::Value = serde_json::from_str(&ok(&mut shell)).expect("JSON");
-        found["problems"].as_array().expect("problems").len()
+        ["problems", "notes"].map(|kind| found[kind].as_array().expect("a list").len())
     };
-    assert_eq!(problems("setpriv --reuid=65534 --regid=65534 --clear-groups"), 0);
-    assert_eq!(problems(""), 1, "root sees that it is broken");
+    assert_eq!(told("setpriv --reuid=65534 --regid=65534 --clear-groups", 0), [0, 0]);
+    assert_eq!(told("", 0), [1, 0], "root sees that it is broken");
+    assert_eq!(told("", 65_534), [0, 1]);
 }
