@@ -131,11 +131,13 @@ pub struct Region {
     pub ticket: u64,
     /// What its threads begin with.
     pub settings: Settings,
+    /// The signals that they block, as the thread does that has come to it.
+    pub blocked: u64,
 }
 
 impl Region {
     /// Words of a region that is told, before those of its call.
-    const WORDS: usize = 13;
+    const WORDS: usize = 14;
 
     /// As it is told: words of 8 bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -156,6 +158,7 @@ impl Region {
             schedule.1 as u64,
             wanted.into(),
             limit.into(),
+            self.blocked,
         ];
         let call = self.call.as_ref().map_or_else(Vec::new, Call::to_words);
         words.into_iter().chain(call).flat_map(u64::to_le_bytes).collect()
@@ -171,7 +174,7 @@ impl Region {
         let (head, call) = words.split_first_chunk::<{ Region::WORDS }>()?;
         let [threads, ticket, is_loop, start, step, total, chunk, kind, ordered, run_kind, run_chunk, ..] =
             *head;
-        let [.., wanted, limit] = *head;
+        let [.., wanted, limit, blocked] = *head;
         let schedule = Some((run_kind as u32, run_chunk as i64));
         let settings = Settings { schedule, wanted: wanted as u32, limit: limit as u32 };
         let kind = [Kind::Static, Kind::Dynamic, Kind::Guided].into_iter().find(|one| *one as u64 == kind)?;
@@ -179,6 +182,6 @@ impl Region {
         let plan = (is_loop != 0).then_some(plan);
         // SAFETY: as the caller promises.
         let call = unsafe { Call::from_words(call) };
-        Some(Region { call, threads: threads as u32, plan, ticket, settings })
+        Some(Region { call, threads: threads as u32, plan, ticket, settings, blocked })
     }
 }

@@ -15,8 +15,8 @@ use crate::world::World;
 
 /// Starts the threads of this process beside its first one.
 pub fn start_threads(world: &'static World) -> std::io::Result<()> {
-    // What is sent to the process is for its first thread, as the program blocks signals there before it
-    // begins a region, and these threads are started before that.
+    // What is sent to the process is for its first thread: these threads are started before the program
+    // blocks signals there, and have its mask in regions alone.
     let _held = Held::all();
     for local in 1..world.per_process {
         let number = world.shared.rank() * world.per_process + local;
@@ -37,9 +37,12 @@ fn take_part(world: &World, region: &Region, local: u32) {
     let id = world.shared.rank() * world.per_process + local;
     let Some(call) = region.call.as_ref().filter(|_| id < region.threads) else { return };
     enter(region, id);
+    // Programs that it starts begin with the signals that it blocks.
+    let before = signals::block(region.blocked);
     // SAFETY: each thread has a shared stack of its own, on which nothing runs between regions. The program
     // promises that its threads may call the function.
     unsafe { on_shared(world.stack(local), || call.run(id)) };
+    signals::block(before);
     thread::join(ALONE);
 }
 
@@ -70,7 +73,8 @@ pub fn parallel(mut call: Call, wanted: u32, plan: Option<Plan>) {
     let loan = unsafe { loan::lend_call(&mut call) };
     let (ticket, own) = (thread::ticket(), thread::settings());
     let settings = Settings { schedule: Some(loops::schedule_of_run()), limit: world.limit_now(), ..own };
-    let region = Region { call: Some(call.clone()), threads, plan, ticket, settings };
+    let blocked = signals::blocked();
+    let region = Region { call: Some(call.clone()), threads, plan, ticket, settings, blocked };
     on_private(|| {
         world.note_region(Some(place));
         must(world.shared.tell_all(&region.to_bytes()));
@@ -183,7 +187,8 @@ fn ends(place: usize) -> u64 {
 
 /// The program ends: the other processes may end, too.
 pub fn dismiss(world: &World) {
-    let region = Region { call: None, threads: 0, plan: None, ticket: 0, settings: Settings::NONE };
+    let region =
+        Region { call: None, threads: 0, plan: None, ticket: 0, settings: Settings::NONE, blocked: 0 };
     must(world.shared.tell_all(&region.to_bytes()));
 }
 

@@ -48,31 +48,64 @@ pub fn block_those_of_others() {
     let _ = blocked.thread_set_mask();
 }
 
+/// Blocks these signals of the calling thread and no others, and returns what it blocked before: bit 0 is the
+/// signal of number 1.
+pub fn block(signals: u64) -> u64 {
+    let empty: libc::sigset_t = *SigSet::empty().as_ref();
+    let (mut wanted, mut before) = (empty, empty);
+    // SAFETY: sets of glibc and musl begin with a word for the kernel's 64 signals, and are no smaller. The
+    // call reads one set and writes the other.
+    unsafe {
+        (&raw mut wanted).cast::<u64>().write(signals);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &wanted, &mut before);
+        (&raw const before).cast::<u64>().read()
+    }
+}
+
+/// The signals that the calling thread blocks, as for [`block`].
+pub fn blocked() -> u64 {
+    let mut now: libc::sigset_t = *SigSet::empty().as_ref();
+    // SAFETY: as above; without a set to read nothing is changed.
+    unsafe {
+        libc::pthread_sigmask(libc::SIG_SETMASK, std::ptr::null(), &mut now);
+        (&raw const now).cast::<u64>().read()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn blocked() -> SigSet {
+    fn mask() -> SigSet {
         SigSet::thread_get_mask().unwrap()
     }
 
     /// The mask is that of this thread alone, and other tests have threads of their own.
     #[test]
     fn signals_wait_as_long_as_they_are_held() {
-        assert!(!blocked().contains(Signal::SIGUSR1));
+        assert!(!mask().contains(Signal::SIGUSR1));
         let outer = Held::all();
         drop(Held::all());
-        assert!(blocked().contains(Signal::SIGUSR1), "the inner one leaves what the outer one holds");
-        std::thread::spawn(|| assert!(blocked().contains(Signal::SIGTERM))).join().unwrap();
+        assert!(mask().contains(Signal::SIGUSR1), "the inner one leaves what the outer one holds");
+        std::thread::spawn(|| assert!(mask().contains(Signal::SIGTERM))).join().unwrap();
         drop(outer);
-        assert!(!blocked().contains(Signal::SIGUSR1));
+        assert!(!mask().contains(Signal::SIGUSR1));
     }
 
     #[test]
     fn faults_and_broken_pipes_are_still_told() {
         block_those_of_others();
-        let blocked = blocked();
+        let blocked = mask();
         assert!([Signal::SIGTERM, Signal::SIGALRM, Signal::SIGPROF].iter().all(|one| blocked.contains(*one)));
         assert!([Signal::SIGSEGV, Signal::SIGPIPE].iter().all(|one| !blocked.contains(*one)));
+    }
+
+    #[test]
+    fn what_a_thread_blocks_is_told_and_set_as_bits() {
+        let before = blocked();
+        let wanted = 1 << (libc::SIGUSR1 - 1) | 1 << (libc::SIGRTMAX() - 1);
+        assert_eq!((block(wanted), blocked()), (before, wanted));
+        assert!(mask().contains(Signal::SIGUSR1) && !mask().contains(Signal::SIGUSR2));
+        assert_eq!(block(before), wanted);
     }
 }

@@ -27,6 +27,18 @@ static void waited_for(void) {
     CHECK(sigtimedwait(&wanted, NULL, &limit) == SIGUSR1);
 }
 
+/* Threads of a region block what the thread does that has come to it. */
+static void inherited(int threads) {
+    int same = 0;
+#pragma omp parallel reduction(+ : same)
+    {
+        sigset_t now;
+        CHECK(pthread_sigmask(SIG_BLOCK, NULL, &now) == 0);
+        same += sigismember(&now, SIGUSR1) == 1 && sigismember(&now, SIGTERM) == 0;
+    }
+    CHECK(same == threads);
+}
+
 /* Most of the time threads are in the middle of a critical section, or before or behind one. */
 static void handled(int threads) {
     struct sigaction action = {.sa_handler = tick, .sa_flags = SA_RESTART};
@@ -50,6 +62,7 @@ int main(int argc, char **argv) {
     int threads = omp_get_max_threads();
     CHECK(argc == 2 && atoi(argv[1]) == threads);
     waited_for();
+    inherited(threads);
     handled(threads);
     printf("good %s\n", argv[1]);
     return 0;
