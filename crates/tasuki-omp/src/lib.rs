@@ -5,7 +5,7 @@
 //! shared memory (`tasuki-shared`), at the same addresses everywhere, so that pointers mean the same: address
 //! randomisation is switched off, and hosts whose program or libraries lie elsewhere are refused.
 //!
-//! * [`start`]: from the loader to `main`, with [`arguments`].
+//! * [`start`]: from the loader to `main`, with [`arguments`] and [`image`].
 //! * [`alloc`], [`heap`]: `malloc` and its relatives give shared memory to the program's threads.
 //! * [`stack`]: the program runs on shared stacks, this library on private ones. A thread that holds a lock
 //!   of shared memory must not touch shared memory, and a stack is touched by every call.
@@ -27,6 +27,7 @@ mod call;
 mod doacross;
 mod gomp;
 mod heap;
+mod image;
 mod kmpc;
 mod loan;
 mod locals;

@@ -6,13 +6,13 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::io::Write;
-use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use tasuki_shared::{Meeting, Options, PAGE, Shared, Watch};
 
 use crate::arguments;
 use crate::heap::Heap;
+use crate::image;
 use crate::loan;
 use crate::locals::must;
 use crate::profile::{self, Profiler};
@@ -108,7 +108,14 @@ unsafe fn uses_openmp() -> bool {
 unsafe fn fix_addresses(argv: *mut *mut c_char) {
     // SAFETY: the call takes a number, which here only asks.
     let now = unsafe { libc::personality(0xffff_ffff) };
-    if now >= 0 && now & libc::ADDR_NO_RANDOMIZE != 0 {
+    // Functions are found now, not at their first call, which would write to the program's data.
+    let bind_now = c"LD_BIND_NOW";
+    // SAFETY: the name is a string, and what is found there is one.
+    let is_bound = unsafe {
+        let set = libc::getenv(bind_now.as_ptr());
+        !set.is_null() && *set != 0
+    };
+    if now >= 0 && now & libc::ADDR_NO_RANDOMIZE != 0 && is_bound {
         return;
     }
     // SAFETY: the names and values are strings, the vectors are the program's.
@@ -116,8 +123,7 @@ unsafe fn fix_addresses(argv: *mut *mut c_char) {
         if now < 0 || libc::personality((now | libc::ADDR_NO_RANDOMIZE) as _) < 0 {
             fail("addresses cannot be made the same on all hosts: personality(2) is forbidden here");
         }
-        // Functions are found now, not at their first call, which would write to the program's data.
-        libc::setenv(c"LD_BIND_NOW".as_ptr(), c"1".as_ptr(), 1);
+        libc::setenv(bind_now.as_ptr(), c"1".as_ptr(), 1);
         let program = std::fs::read_link("/proc/self/exe").unwrap_or_else(|error| fail(&error.to_string()));
         let path = std::ffi::CString::new(std::os::unix::ffi::OsStrExt::as_bytes(program.as_os_str()));
         let environment = arguments::environ.cast_const().cast();
@@ -136,7 +142,9 @@ fn join(main: usize, libc_start: usize) -> Result<&'static World, String> {
     let count = meeting.size as usize * per_process as usize;
     let stack_bytes = Stacks::bytes_of_each(count, stack_bytes()?);
     let stacks = count * stack_bytes;
-    let data = data();
+    let data = image::data();
+    // SAFETY: the program has not begun.
+    let loaded = unsafe { image::addresses() };
     let control_bytes = size_of::<Control>().next_multiple_of(PAGE);
     let profiler = Profiler::from_env(meeting.rank, per_process).map(Arc::new);
     let watch = profiler.clone().map(|profiler| profiler as Arc<dyn Watch>);
@@ -151,6 +159,7 @@ fn join(main: usize, libc_start: usize) -> Result<&'static World, String> {
     let control = shared.base().cast::<Control>();
     let places = Places {
         addresses: [main, data.start, data.end, libc_start, threads as fn() -> _ as usize],
+        loaded,
         threads: per_process,
         stack: stack_bytes,
         profiled: profiler.is_some(),
@@ -198,35 +207,6 @@ fn prepare_streams() {
         // SAFETY: as above.
         unsafe { make(&mut object) };
     }
-}
-
-/// The pages of the program's data that can be written: initialised, zero, and those data of its libraries
-/// that the linker has moved there. What the loader has made read-only is not among these.
-fn data() -> Range<usize> {
-    unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, into: *mut c_void) -> c_int {
-        // SAFETY: the loader gives its own structures, and `into` is that of `data`.
-        let (info, into) = unsafe { (&*info, &mut *into.cast::<Range<usize>>()) };
-        // SAFETY: as above.
-        let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-        let place = |header: &libc::Elf64_Phdr| {
-            let start = info.dlpi_addr as usize + header.p_vaddr as usize;
-            start..start + header.p_memsz as usize
-        };
-        for header in headers.iter().filter(|header| header.p_type == libc::PT_LOAD) {
-            if header.p_flags & libc::PF_W != 0 {
-                *into = place(header);
-            }
-        }
-        if let Some(fixed) = headers.iter().find(|header| header.p_type == libc::PT_GNU_RELRO) {
-            into.start = into.start.max(place(fixed).end / PAGE * PAGE);
-        }
-        // The first object is the program.
-        1
-    }
-    let mut range = 0..0;
-    // SAFETY: the function is called with the range, before this returns.
-    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut range).cast()) };
-    range.start / PAGE * PAGE..range.end.next_multiple_of(PAGE)
 }
 
 /// Runs the program's `main` on a shared stack.

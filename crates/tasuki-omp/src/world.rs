@@ -21,6 +21,8 @@ pub const SLOTS: u64 = 64;
 pub struct Places {
     /// `main`, the program's data, a function of libc, a function of this library.
     pub addresses: [usize; 5],
+    /// A number for the addresses that the loader has written into the program's data.
+    pub loaded: u64,
     /// Threads of each process.
     pub threads: u32,
     /// Bytes of each stack.
@@ -29,9 +31,17 @@ pub struct Places {
     pub profiled: bool,
 }
 
+/// Why hosts with different processors cannot share what the loader has written.
+const OTHER_FUNCTIONS: &str = "the loader has chosen other functions of libraries for this host's processor \
+    and kernel than for rank 0's, and the program keeps their addresses in its data, which hosts share: link \
+    it with -Wl,-z,relro,-z,now, which puts them elsewhere, or use hosts with equal processors and kernels";
+
 impl Places {
     /// Why a process with these cannot share data with rank 0, which has others.
     pub fn refused_by(&self, first: &Places) -> String {
+        if *self == (Places { loaded: self.loaded, ..*first }) {
+            return OTHER_FUNCTIONS.to_owned();
+        }
         format!(
             "this host is not like that of rank 0: the program, its libraries, the number of threads or the \
              size of their stacks (OMP_STACKSIZE, ulimit -s) differ ({self:x?} here, {first:x?} there). Use \

@@ -71,3 +71,24 @@ fn threads_of_libraries_keep_one_another_out() {
     assert_eq!(program.alone(2, &[]), "2 40000\n");
     assert_eq!(program.spread(2, 1, 75, &[])[0], "2 40000\n");
 }
+
+/// Libraries have several functions of one name, of which the loader chooses one for the processor, here for
+/// one that is said to have less. Linked so that each host keeps its own, the program runs.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn hosts_with_other_processors_do_not_take_over_functions() {
+    if !std::arch::is_x86_feature_detected!("avx2") {
+        return eprintln!("skipped: this processor has nothing that could be taken from it");
+    }
+    let less =
+        OsStr::new("glibc.cpu.hwcaps=-AVX2,-AVX512VL,-AVX512BW,-AVX_Fast_Unaligned_Load,-ERMS,-BMI2,-RTM");
+    let run = |program: &Program, at: u8| {
+        let variables = [("MODE", OsStr::new("right")), ("GLIBC_TUNABLES", less)];
+        let start = |rank: u32| program.process_with(rank, 2, 1, at, &[], &variables[..1 + rank as usize]);
+        [start(0), start(1)].map(|child| child.wait_with_output().expect("ends"))
+    };
+    let [_, refused] = run(&Program::build_with("begins.cpp", &["-Wl,-z,lazy"]), 77);
+    assert!(text(&refused).contains("-Wl,-z,relro,-z,now"), "{}", text(&refused));
+    let [first, second] = run(&Program::build_with("begins.cpp", &["-Wl,-z,relro,-z,now"]), 78);
+    assert!(first.status.success() && second.status.success(), "{} {}", text(&first), text(&second));
+}
