@@ -6,6 +6,7 @@
 use std::ffi::{c_int, c_void};
 
 use super::Place;
+use crate::plan::Settings;
 use crate::{alloc, thread};
 
 /// Flags of a task (`kmp_tasking_flags_t`): its variables have destructors.
@@ -33,6 +34,8 @@ struct Head {
     runs: bool,
     /// That part has asked for the next one.
     again: bool,
+    /// What the thread had when the program began to run the task itself.
+    settings: Settings,
     /// Bytes of the task, and of all with the variables that it shares.
     bytes: [usize; 2],
 }
@@ -55,7 +58,7 @@ fn new(flags: c_int, bytes: [usize; 2]) -> *mut Task {
     }
     // SAFETY: the memory is as large as both.
     unsafe {
-        memory.write(Head { flags, runs: false, again: false, bytes });
+        memory.write(Head { flags, runs: false, again: false, settings: Settings::NONE, bytes });
         memory.add(1).cast()
     }
 }
@@ -156,13 +159,20 @@ unsafe extern "C" fn __kmpc_omp_task_with_deps(place: Place, thread: c_int, task
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __kmpc_omp_task_begin_if0(_place: Place, _thread: c_int, task: *mut Task) {
     // SAFETY: the program made the task.
-    unsafe { (*head(task)).runs = true };
+    unsafe {
+        (*head(task)).runs = true;
+        (*head(task)).settings = thread::settings();
+    }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __kmpc_omp_task_complete_if0(_place: Place, thread: c_int, task: *mut Task) {
     // SAFETY: the program has run the task, or its first part.
-    unsafe { run_rest(thread, task) };
+    unsafe {
+        // What the task has changed of these was its own.
+        thread::set_settings((*head(task)).settings);
+        run_rest(thread, task);
+    }
 }
 
 /// A loop as a task: all of it, with a copy of the variables, as the others would have.
