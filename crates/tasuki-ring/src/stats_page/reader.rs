@@ -117,7 +117,8 @@ impl Reader {
         self.places.total()
     }
 
-    /// The process that keeps the page. A writer of which the kernel cannot say anything is not held to be gone.
+    /// The process that keeps the page. A writer of which the kernel cannot say anything is not held to be
+    /// gone.
     fn holder(&self) -> Holder {
         self.file.holder(layout::LOCK).unwrap_or(Holder::Other(0))
     }
