@@ -62,7 +62,7 @@ fn spoil(segment: &File, head: &[u8]) {
 /// A process of its own, since to close a file would end the locks that a process has on it.
 #[test]
 fn spoiler() {
-    let Ok(owner) = std::env::var("TASUKI_SPOIL") else { return };
+    let Ok(owner) = std::env::var("TASUKI_TEST_SPOIL") else { return };
     let owner: u32 = owner.parse().expect("a process");
     for entry in read_dir("/dev/shm").expect("a folder").flatten() {
         let mut head = [0; 32];
@@ -83,7 +83,9 @@ fn a_peer_that_lives_is_not_said_to_be_gone_because_its_ring_is_corrupt() {
     meet(&mut all, &mut other);
     other.stop();
     let mut spoiler = Command::new(std::env::current_exe().expect("own path"));
-    spoiler.args(["--exact", "standing::spoiler", "--nocapture"]).env("TASUKI_SPOIL", other.id().to_string());
+    spoiler
+        .args(["--exact", "standing::spoiler", "--nocapture"])
+        .env("TASUKI_TEST_SPOIL", other.id().to_string());
     let output = spoiler.output().expect("own executable");
     assert!(String::from_utf8_lossy(&output.stdout).contains("spoilt"), "{output:?}");
     let (peer, mut sent) = (all[0].peers[1], 0);
