@@ -11,7 +11,7 @@ const NOT_FOUND: i32 = 127;
 /// The command that a login finds, unless the user says where another is.
 const TASUKI: &str = "tasuki";
 /// What ssh reports when it cannot reach a host (ssh(1), "EXIT STATUS").
-const NOT_REACHED: i32 = 255;
+pub(crate) const NOT_REACHED: i32 = 255;
 /// How many lines of standard error an error quotes.
 const TAIL_LINES: usize = 3;
 /// How many characters of what a host printed an error quotes.
@@ -170,7 +170,11 @@ mod tests {
         let output =
             Output { code: Some(code), stdout: stdout.into(), stderr: stderr.into(), ..Output::default() };
         let name = || String::from("n2");
-        let ssh = ssh.map(|target| Way { target: target.into(), has_file: true, ..Way::default() });
+        let ssh = ssh.map(|target| Way {
+            target: target.into(),
+            file: Some("cluster.toml".into()),
+            ..Way::default()
+        });
         Answer {
             host: name(),
             label: name(),

@@ -137,7 +137,7 @@ impl Fleet {
         let (label, ssh) = match self {
             Self::Local => ("this machine".into(), None),
             Self::Lab(_) => (name.clone(), None),
-            Self::Ssh(hosts) => (name.clone(), Way::of(hosts, HostId(host))),
+            Self::Ssh(hosts) => (name.clone(), Way::of(hosts, HostId(host), &output)),
         };
         let tasuki = called(&command, task);
         Answer { host: name, label, tasuki, ssh, program, output }

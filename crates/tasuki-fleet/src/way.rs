@@ -1,18 +1,16 @@
 //! How ssh was to reach a host, for the error that it did not.
 
-use crate::SshHosts;
-use std::{env, net::Ipv4Addr, path::PathBuf};
+use crate::{SshHosts, answer::NOT_REACHED};
+use std::{env, io, net::Ipv4Addr, path::PathBuf};
 use tasuki_cluster::HostId;
-use tasuki_process::quote;
+use tasuki_process::{Output, quote};
 
 /// How ssh reaches a host.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Way {
     /// What ssh is given, as one would type it.
     pub target: String,
-    /// Whether a cluster file says how the host is reached.
-    pub has_file: bool,
-    /// Where that file is.
+    /// The cluster file that says how the host is reached, if one does.
     pub file: Option<PathBuf>,
     /// The address of the host's cables, if that is what its name leads to.
     pub by_cables: Option<Ipv4Addr>,
@@ -21,14 +19,17 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// How ssh reaches a host that is another machine.
-    pub fn of(hosts: &SshHosts, host: HostId) -> Option<Self> {
+    /// How ssh reaches a host that is another machine. Where its name leads is looked up only if it was not
+    /// reached: names may take long.
+    pub fn of(hosts: &SshHosts, host: HostId, output: &io::Result<Output>) -> Option<Self> {
         let target = hosts.target(host)?.to_string();
         let file = hosts.cluster.source.clone();
         // sudo names itself as the user where root calls it.
         let sudo_user =
             env::var("SUDO_USER").ok().filter(|user| nix::unistd::geteuid().is_root() && user != "root");
-        Some(Self { target, has_file: file.is_some(), file, by_cables: hosts.by_cables(host), sudo_user })
+        let is_unreached = output.as_ref().is_ok_and(|output| output.code == Some(NOT_REACHED));
+        let by_cables = is_unreached.then(|| hosts.by_cables(host)).flatten();
+        Some(Self { target, file, by_cables, sudo_user })
     }
 
     /// What helps if the host was not reached.
@@ -46,7 +47,7 @@ impl Way {
                  tasuki down {file}`, then `sudo tasuki apply {file}` (with --persist also at every start)"
             );
         }
-        match self.has_file {
+        match self.file.is_some() {
             true => format!("{try_it}; `management` and `ssh` in the cluster file say how it is reached"),
             false => format!("{try_it}; ~/.ssh/config can say how it is reached"),
         }
@@ -59,7 +60,7 @@ mod tests {
 
     #[test]
     fn what_helps_says_whose_keys_count_and_where_a_name_leads() {
-        let plain = Way { target: "root@n2".into(), has_file: true, ..Way::default() };
+        let plain = Way { target: "root@n2".into(), file: Some("my cluster.toml".into()), ..Way::default() };
         assert!(plain.remedy().starts_with("try `ssh root@n2 true`; `management`"), "{}", plain.remedy());
         let by_sudo = Way { sudo_user: Some("me".into()), ..plain.clone() };
         let said = by_sudo.remedy();
@@ -67,8 +68,7 @@ mod tests {
             said.starts_with("try `sudo ssh root@n2 true`") && said.contains("not those of me"),
             "{said}"
         );
-        let (file, by_cables) = (Some("my cluster.toml".into()), Some(Ipv4Addr::new(10, 77, 0, 2)));
-        let stale = Way { file, by_cables, ..plain };
+        let stale = Way { by_cables: Some(Ipv4Addr::new(10, 77, 0, 2)), ..plain };
         let said = stale.remedy();
         for word in
             ["10.77.0.2", "`sudo tasuki down 'my cluster.toml'`", "apply 'my cluster.toml'` (with --persist"]

@@ -86,6 +86,14 @@ pub fn of_plan(plan: &HostPlan) -> Vec<(Key, Value)> {
     all
 }
 
+/// Puts further keys of NICs where they are made once the NICs are up and before anything of theirs in
+/// `/proc/sys` is set.
+pub fn insert_before_settings(desired: &mut Vec<(Key, Value)>, more: Vec<(Key, Value)>) {
+    let settings = desired.iter().position(|(key, _)| matches!(key, Key::Sysctl { .. }));
+    let before = settings.unwrap_or(desired.len());
+    desired.splice(before..before, more);
+}
+
 /// The striping program is attached after everything that it needs, and the clsact qdisc is removed after it.
 fn of_striping(plan: &StripePlan) -> Vec<(Key, Value)> {
     let nics = || plan.nics.iter().map(|nic| nic.interface.clone());

@@ -4,10 +4,11 @@
 
 use crate::{
     Change, HostError, Key, Value,
-    desired::{forwarding, of_plan},
+    desired::{forwarding, insert_before_settings, of_plan},
     difference::difference,
     journal::Journal,
     reroute::Rerouting,
+    setup::other_nic,
 };
 use std::path::Path;
 use tasuki_cluster::{HostPlan, MacAddr};
@@ -33,12 +34,8 @@ impl Rerouting {
         }
         let kernel = self.kernel();
         kernel.refresh()?;
-        let actual = kernel.link(interface)?.mac.map(MacAddr);
-        if let (Some(planned), Some(actual)) = (mac, actual)
-            && planned != actual
-        {
-            let (host, interface) = (plan.host.clone(), interface.to_owned());
-            return Err(HostError::Mac { host, interface, actual, planned });
+        if let Some(other) = other_nic(&plan.host, interface, kernel.link(interface)?, mac) {
+            return Err(other);
         }
         let journal = Journal::lock(&plan.host, folder)?;
         let Some((mut record, _)) = journal.load()? else { return Ok(false) };
@@ -71,9 +68,7 @@ fn of_nic(plan: &HostPlan, made: &[Change], interface: &str) -> Vec<(Key, Value)
     let is_more =
         |change: &&Change| is_its(&change.key) && change.to != Value::Absent && !is_planned(&change.key);
     let more: Vec<_> = made.iter().filter(is_more).map(|c| (c.key.clone(), c.to.clone())).collect();
-    let settings = desired.iter().position(|(key, _)| matches!(key, Key::Sysctl { .. }));
-    let before = settings.unwrap_or(desired.len());
-    desired.splice(before..before, more);
+    insert_before_settings(&mut desired, more);
     desired
 }
 

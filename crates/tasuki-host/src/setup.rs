@@ -7,11 +7,12 @@ mod hold;
 mod rehearse;
 mod tune;
 
+pub(crate) use check::other_nic;
 pub use tune::Wish;
 
 use crate::{
     Change, HostError, Key, Value, Wanted,
-    desired::{of_offloads, of_plan, of_watch},
+    desired::{insert_before_settings, of_offloads, of_plan, of_watch},
     difference::{difference, keep_edits, reverse, spare_forwarding},
     journal::{Journal, Record},
     kernel::Kernel,
@@ -143,11 +144,9 @@ impl Setup {
 
     fn plan(&mut self, wanted: &Wanted, record: &Record, report: &mut Report) -> Result<(), HostError> {
         let mut desired = of_plan(&wanted.plan);
-        let settings = desired.iter().position(|(key, _)| matches!(key, Key::Sysctl { .. }));
         let mut offloads = of_offloads(&mut self.kernel, wanted)?;
         offloads.extend(of_rings(&self.kernel, wanted, &mut report.notes)?);
-        let before = settings.unwrap_or(desired.len());
-        desired.splice(before..before, offloads);
+        insert_before_settings(&mut desired, offloads);
         desired.extend(wanted.files.iter().cloned());
         if !wanted.names.is_empty() {
             let key = Key::File { path: HOSTS_FILE.into() };

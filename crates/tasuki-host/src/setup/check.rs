@@ -11,12 +11,13 @@ use std::{
     path::{Path, PathBuf},
 };
 use tasuki_cluster::{IDENTITY_INTERFACE, MacAddr};
+use tasuki_sys::netlink::Link;
 
 /// Compares cabled NICs with those that exist: names, MTU, MAC addresses. Returns all problems at once.
 pub fn interfaces(host: &str, kernel: &Kernel, wanted: &Wanted) -> Vec<String> {
     let mut problems = Vec::new();
     for (interface, mtu) in wanted.plan.cabled() {
-        let host = || host.to_owned();
+        let owned = || host.to_owned();
         let link = match kernel.link(interface) {
             Ok(link) => link,
             Err(error) => {
@@ -27,18 +28,24 @@ pub fn interfaces(host: &str, kernel: &Kernel, wanted: &Wanted) -> Vec<String> {
         let [least, most] = link.mtu_range;
         if mtu < least || (most > 0 && mtu > most) {
             let interface = interface.to_owned();
-            problems.push(HostError::Mtu { host: host(), interface, mtu, least, most }.to_string());
+            problems.push(HostError::Mtu { host: owned(), interface, mtu, least, most }.to_string());
         }
         let expected = wanted.macs.iter().find(|(name, _)| name == interface).map(|(_, mac)| *mac);
-        let actual = link.mac.map(MacAddr);
-        if let (Some(expected), Some(actual)) = (expected, actual)
-            && expected != actual
-        {
-            let interface = interface.to_owned();
-            problems.push(HostError::Mac { host: host(), interface, actual, planned: expected }.to_string());
-        }
+        problems.extend(other_nic(host, interface, link, expected).map(|other| other.to_string()));
     }
     problems
+}
+
+/// The error for a NIC that has another MAC address than the cluster file gives it: it is another NIC.
+pub(crate) fn other_nic(
+    host: &str,
+    interface: &str,
+    link: &Link,
+    planned: Option<MacAddr>,
+) -> Option<HostError> {
+    let (planned, actual) = (planned?, MacAddr(link.mac?));
+    let (host, interface) = (host.to_owned(), interface.to_owned());
+    (planned != actual).then_some(HostError::Mac { host, interface, actual, planned })
 }
 
 /// Finds settings that the kernel does not have, or that cannot be written here.

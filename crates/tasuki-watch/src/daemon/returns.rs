@@ -6,28 +6,29 @@ use crate::WatchError;
 use std::time::Duration;
 use tasuki_host::LinkLook;
 
-/// What was tried to take NICs back.
+/// When NICs were looked for that have come.
 #[derive(Default)]
 pub(super) struct Returns {
-    /// When that was, counted from the beginning of the watch.
-    tried: Duration,
+    /// Counted from the beginning of the watch.
+    looked: Duration,
     /// What failed then.
     failure: Option<String>,
 }
 
 impl Daemon {
-    /// Sets up NICs that have come, and hears them from now on. What fails is tried again a second later.
+    /// Looks once a second whether NICs have come, sets them up, and hears them from now on. What fails is
+    /// tried again a second later.
     pub(super) fn take_back(&mut self, now: Duration, looks: &[LinkLook]) {
-        if now.saturating_sub(self.returns.tried) < REVIEW {
+        if now.saturating_sub(self.returns.looked) < REVIEW {
             return;
         }
+        self.returns.looked = now;
         for (at, look) in looks.iter().enumerate() {
             let Some((_, name, ring)) = self.nics.open.get(at) else { continue };
             if !look.is_there || ring.as_ref().is_some_and(|ring| ring.socket().is_bound()) {
                 continue;
             }
             let name = name.clone();
-            self.returns.tried = now;
             match self.set_up_again(at) {
                 Ok(is_set_up) => {
                     let set_up = if is_set_up { ", and set up" } else { "" };
