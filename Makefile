@@ -15,8 +15,8 @@ export RUST_TEST_THREADS ?= $(shell echo $$(($$(nproc) + 2)))
 RUNNER = CARGO_TARGET_$(ARCH)_UNKNOWN_LINUX_GNU_RUNNER="$(LIMITED) $(1) $(if $(ROOT),sudo -E env PATH=$$PATH)"
 LIMITED := timeout --foreground --kill-after=10
 
-.PHONY: help run test test-full test-busy soak bench measure check-tuning profile lint setup build provider \
-	test-build peers oracles install uninstall deb test-deb wheel test-wheel test-guests clean
+.PHONY: help run test test-full test-busy soak bench measure measure-all check-tuning profile lint setup \
+	build provider test-build peers oracles install uninstall deb test-deb wheel test-wheel test-guests clean
 
 help:
 	@echo "make run        four cabled hosts on this machine: latency, bandwidth, a program, over TCP and Tasuki"
@@ -28,6 +28,8 @@ help:
 	@echo "                ARGS=--force writes over an earlier measurement's files"
 	@echo "make measure    what a constant of tuning gains: C=coalesce.FIRST (V=VALUE ARGS=\"...\");"
 	@echo "                tasuki info lists them"
+	@echo "make measure-all   the gains of all constants that a benchmark measures; ARGS=--missing: of those"
+	@echo "                whose gain the table does not say; hours, and goes on where it was stopped"
 	@echo "make check-tuning  whether the tests that tasuki info names fail with other values of its constants"
 	@echo "make profile    where the nanoseconds and instructions of a message go (docs/results/messages.md)"
 	@echo "make install    into PREFIX (/usr/local), below DESTDIR; make uninstall takes it away again"
@@ -119,6 +121,9 @@ bench: build peers
 # Builds a provider with another value of one constant and compares both in paired repetitions.
 measure: build peers
 	@TASUKI_PEERS="$(PEERS)" CARGO="$(CARGO)" scripts/measure "$(C)" "$(V)" $(ARGS)
+
+measure-all: build peers
+	@TASUKI_PEERS="$(PEERS)" CARGO="$(CARGO)" scripts/measure-all $(ARGS)
 
 # Builds each test that the table of tuning names with the other value that it names: it must fail.
 check-tuning:

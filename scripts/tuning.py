@@ -1,5 +1,7 @@
-"""What scripts/measure and scripts/check-tuning share: how a build is told another value of a constant."""
+"""What scripts/measure, scripts/measure-all and scripts/check-tuning share: builds with another value of a
+constant, and what was found before."""
 
+import json
 import os
 
 # Builds with other values lie here, so that the usual ones stay as they are.
@@ -22,3 +24,19 @@ def environment(variable=None, value=None):
     kept = {name: text for name, text in os.environ.items() if not name.startswith("TASUKI_TUNING_")}
     told = {} if variable is None else {variable: str(value)}
     return dict(kept, CARGO_TARGET_DIR=FOLDER, **told)
+
+
+def read_found(path):
+    """What an earlier run has found, by the name of the constant."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return {one["name"]: one for one in json.load(file)}
+    except FileNotFoundError:
+        return {}
+
+
+def write_found(path, found):
+    """Keeps what was found; a run that is killed meanwhile leaves the file as it was."""
+    with open(f"{path}.new", "w", encoding="utf-8") as file:
+        json.dump(list(found.values()), file, indent=1)
+    os.replace(f"{path}.new", path)
