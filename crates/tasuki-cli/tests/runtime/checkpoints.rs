@@ -176,7 +176,6 @@ fn a_job_is_saved_again_and_again_and_what_cannot_be_is_refused() {
     let Some(mpi) = families(test).pop() else { return };
     let file = folder.path().join("file");
     let job = march(&cluster, &programs, &mpi, &file, "1s");
-    cluster.refused("restart", &[&job.number], "has no checkpoint");
     let epoch = || cluster.job(&job.number)["checkpoint"]["epoch"].as_u64();
     eventually("a checkpoint", || epoch().is_some());
     let first = epoch();
@@ -197,6 +196,9 @@ fn a_job_is_saved_again_and_again_and_what_cannot_be_is_refused() {
     ok(&mut cluster.command("restart", &[&job.number]));
     assert_verified(&cluster, &job, &file);
     cluster.refused("checkpoint", &["99"], "there is no job 99");
+    let young = cluster.submit(&["-n", "1", "--checkpoint", "1h", "sleep", "100000"]);
+    cluster.refused("restart", &[&young], "has no checkpoint");
+    ok(&mut cluster.command("cancel", &[&young]));
 }
 
 /// Whatever is killed while a job is saved or restarted, it ends verified, or says why not.
