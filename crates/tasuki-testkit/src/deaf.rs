@@ -15,6 +15,7 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
+        mpsc::{Sender, channel},
     },
     thread,
     time::{Duration, Instant},
@@ -61,7 +62,10 @@ impl Deaf {
         mount(Some("deaf"), folder.path(), kind, flags, Some(options.as_str()))?;
         let asked = Arc::new(AtomicUsize::new(0));
         let deaf = Self { folder, asked: Arc::clone(&asked) };
-        thread::Builder::new().spawn(move || listen(server, &asked))?;
+        // Calls of before that are made one after the other: the kernel does not know the wish yet.
+        let (tell, is_ready) = channel();
+        thread::Builder::new().spawn(move || listen(server, &asked, &tell))?;
+        is_ready.recv_timeout(LONG).map_err(io::Error::other)?;
         Ok(deaf)
     }
 
@@ -101,8 +105,8 @@ pub fn own_mounts() -> io::Result<()> {
     Ok(mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?)
 }
 
-/// Answers the first request, which every file system must, and reads all others.
-fn listen(mut server: File, asked: &AtomicUsize) {
+/// Answers the first request, which every file system must, tells that, and reads all others.
+fn listen(mut server: File, asked: &AtomicUsize, tell: &Sender<()>) {
     let mut request = vec![0; REQUEST_MAX];
     loop {
         match server.read(&mut request) {
@@ -113,8 +117,12 @@ fn listen(mut server: File, asked: &AtomicUsize) {
             _ => return,
         }
         let [_, operation] = [0, 4].map(|at| word(&request, at));
-        if operation == INIT && server.write_all(&welcome(&request[8..16])).is_err() {
-            return;
+        if operation == INIT {
+            if server.write_all(&welcome(&request[8..16])).is_err() {
+                return;
+            }
+            // Nobody listens any more where that took too long.
+            let _ = tell.send(());
         }
         if operation != INIT && !UNANSWERED.contains(&operation) {
             asked.fetch_add(1, Ordering::Relaxed);
