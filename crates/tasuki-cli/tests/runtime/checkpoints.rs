@@ -73,13 +73,17 @@ fn checkpoint(cluster: &Cluster, job: &Marked) -> u64 {
     epoch
 }
 
-/// Kills all ranks of a job with SIGKILL. Their shepherds, which have no mark of the job, end by themselves.
+/// Kills all ranks of a job with SIGKILL, also those that a restart makes meanwhile. Their shepherds, which
+/// have no mark of the job, end by themselves.
 fn kill_all(job: &Marked) {
-    for pid in processes(&job.mark) {
-        // It may end with its shepherd.
-        let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-    }
-    eventually("no process", || processes(&job.mark).is_empty());
+    eventually("no process", || {
+        let all = processes(&job.mark);
+        for pid in &all {
+            // It may end with its shepherd.
+            let _ = kill(Pid::from_raw(*pid), Signal::SIGKILL);
+        }
+        all.is_empty()
+    });
 }
 
 /// Has the job end. It must end well, and all steps must be in its output and in its file, once and in order.

@@ -45,6 +45,15 @@ impl Lasting {
         String::from_utf8_lossy(&self.errors.lock().expect("no panic")).into_owned()
     }
 
+    /// Waits until so many processes have the mark of its job.
+    fn until_there(&mut self, mark: &str, count: usize) {
+        eventually("all ranks", || {
+            let ended = self.child.0.try_wait().expect("waits");
+            assert!(ended.is_none(), "{ended:?}: {}", self.errors());
+            processes(mark).len() == count
+        });
+    }
+
     /// Its exit code and all that it has said.
     fn end(mut self) -> (Option<i32>, Vec<u8>, String) {
         eventually("the command's end", || self.child.0.try_wait().expect("waits").is_some());
@@ -157,8 +166,8 @@ fn a_signal_that_comes_while_the_daemon_is_away_cancels_the_job_when_it_is_back(
     let mark = crate::support::unique("attended");
     let words =
         ["run", "--resident", "-n", "2", "--export", &format!("TASUKI_TEST_JOB={mark}"), "sleep", "1000"];
-    let command = Lasting::start(&cluster.lab, "n2", &words);
-    eventually("both ranks", || processes(&mark).len() == 2);
+    let mut command = Lasting::start(&cluster.lab, "n2", &words);
+    command.until_there(&mark, 2);
     cluster.kill_daemon("n2");
     eventually("that it is noticed", || command.errors().contains("its output follows"));
     kill(Pid::from_raw(command.child.0.id() as i32), Signal::SIGINT).expect("it runs");
