@@ -101,8 +101,8 @@ fn change(fleet: &Fleet, verb: &Verb, mode: Mode, progress: Progress<'_>) -> Vec
     changed
 }
 
-/// Runs a subcommand on every host at once. Each answers with a list of one value; `problem` makes the value
-/// of a host that does not.
+/// Runs a subcommand on every host at once, on this machine last if it is set up. Each answers with a list of
+/// one value; `problem` makes the value of a host that does not.
 fn ask<T: DeserializeOwned>(
     fleet: &Fleet,
     verb: &Verb,
@@ -117,7 +117,12 @@ fn ask<T: DeserializeOwned>(
         let task = verb.task(&fleet.name(host), further);
         if changes_hosts { task.lasting() } else { task }
     };
-    let answers = fleet.run_each(task, |host| progress(Step::Done(host)));
+    let done = |host: &str| progress(Step::Done(host));
+    // After `apply` names of hosts lead over cables, to hosts that may not have been set up yet.
+    let answers = match changes_hosts && verb.name == "apply" {
+        true => fleet.run_each_here_last(task, done),
+        false => fleet.run_each(task, done),
+    };
     progress(Step::End);
     let value = |answer: Answer| {
         let host = answer.host.clone();

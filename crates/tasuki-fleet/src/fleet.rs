@@ -157,6 +157,26 @@ impl Fleet {
             answer
         })
     }
+
+    /// Like [`Self::run_each`], but on this machine, if it is one of the hosts, after all others: for tasks
+    /// after which the names of other hosts lead elsewhere from here.
+    pub fn run_each_here_last(
+        &self,
+        task: impl Fn(usize) -> Task + Sync,
+        done: impl Fn(&str) + Sync,
+    ) -> Vec<Answer> {
+        let (here, others): (Vec<usize>, Vec<usize>) = (0..self.len()).partition(|host| self.is_here(*host));
+        let mut answers = Vec::with_capacity(self.len());
+        for hosts in [others, here] {
+            answers.extend(for_each_host(hosts.len(), |number| {
+                let answer = self.run(hosts[number], &task(hosts[number]));
+                done(&answer.host);
+                (hosts[number], answer)
+            }));
+        }
+        answers.sort_by_key(|(host, _)| *host);
+        answers.into_iter().map(|(_, answer)| answer).collect()
+    }
 }
 
 /// The `tasuki` that a command over ssh runs on a host, if it does: it stands before the task's arguments.
@@ -236,6 +256,24 @@ mod tests {
             .collect();
         assert_eq!(errors.iter().map(|error| error.host.as_str()).collect::<Vec<_>>(), ["b", "a"]);
         assert!(errors.iter().all(|error| error.why.starts_with("cannot run /no/ssh: ")), "{errors:?}");
+    }
+
+    #[test]
+    fn this_machine_comes_last_where_names_change_and_answers_keep_their_order() {
+        let (own, nics) = (host_name(), "nic = [{ name = \"eth1\" }]");
+        let file = format!(
+            "[[host]]\nname = \"{own}\"\n{nics}\n[[host]]\nname = \"far\"\nmanagement = \"192.0.2.1\"\n{nics}"
+        );
+        let cluster = Cluster::parse(&file, None).unwrap();
+        // The shell stands for ssh.
+        let ssh = ["sh", "-c", "sleep 0.3; echo far"].map(str::to_owned).to_vec();
+        let fleet = Fleet::Ssh(Box::new(SshHosts::through(cluster, ssh, vec!["tasuki".into()])));
+        let told = Mutex::new(Vec::new());
+        let tell = |name: &str| told.lock().unwrap().push(name.to_owned());
+        let answers = fleet.run_each_here_last(|_| shell("echo here"), tell);
+        let said: Vec<String> = answers.into_iter().map(|answer| answer.text().unwrap()).collect();
+        assert_eq!(said, ["here\n", "far\n"]);
+        assert_eq!(told.into_inner().unwrap(), ["far".to_owned(), own]);
     }
 
     #[test]
