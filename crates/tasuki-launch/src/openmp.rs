@@ -29,10 +29,10 @@ const ELSEWHERE: [&str; 5] = ["GOMP_alloc", "GOMP_free", "GOMP_offload_", "GOMP_
 const LACKS: &str = "tasuki_omp_lacks_";
 /// The library, below the provider's folder.
 const FILE: &str = "omp/libtasuki-omp.so";
-/// Loads the library `$0` before a program.
+/// Loads the library `$0` before a program, and behind it what the user has loaded before programs.
 const SCRIPT: &str = r#"test -r "$0" || { echo "tasuki omp: $(uname -n) has no $0 that this user can read: \
 install the same Tasuki on all hosts" >&2; exit 1; }
-LD_PRELOAD=$0 exec "$@""#;
+LD_PRELOAD=$0${LD_PRELOAD:+:$LD_PRELOAD} exec "$@""#;
 
 /// Why a program cannot be spread over hosts.
 #[derive(Debug, thiserror::Error)]
@@ -220,6 +220,27 @@ mod tests {
         let told = String::from_utf8(output.stderr).unwrap();
         assert!(output.stdout.is_empty() && output.status.code() == Some(1), "{told}");
         assert!(told.contains(&format!("has no {} that this user can read", place.display())), "{told}");
+    }
+
+    /// See ld.so(8): libraries are separated by colons or spaces, and the first one's functions are used.
+    #[test]
+    fn what_the_user_loads_before_programs_is_loaded_behind_the_library() {
+        // The loader says that these files are no libraries, and goes on.
+        let library = OpenMp { library: "/etc/passwd".into() };
+        let argv = library.command(Path::new("/usr/bin/env"), &[]);
+        for (users, expected) in [
+            (None, "/etc/passwd"),
+            (Some(""), "/etc/passwd"),
+            (Some("/etc/group:/etc/hosts"), "/etc/passwd:/etc/group:/etc/hosts"),
+            (Some("/etc/group /etc/hosts"), "/etc/passwd:/etc/group /etc/hosts"),
+        ] {
+            let mut command = Command::new(&argv[0]);
+            command.args(&argv[1..]).env_remove("LD_PRELOAD");
+            command.envs(users.map(|users| ("LD_PRELOAD", users)));
+            let told = String::from_utf8(command.output().unwrap().stdout).unwrap();
+            let list = told.lines().find_map(|line| line.strip_prefix("LD_PRELOAD="));
+            assert_eq!(list, Some(expected), "{told}");
+        }
     }
 
     #[test]

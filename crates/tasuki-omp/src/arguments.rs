@@ -1,6 +1,6 @@
 //! The program's arguments and its environment, which it may hand to its threads on other hosts.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, CString, c_char};
 
 use tasuki_shared::PAGE;
 
@@ -9,6 +9,27 @@ use crate::alloc::memalign;
 unsafe extern "C" {
     /// The environment, for libc and for the program's `main`.
     pub static mut environ: *mut *mut c_char;
+}
+
+/// Children of the program are programs of their own: the variable that says what this one is goes, and this
+/// library, which is the first one of those that the loader loads before a program. The user's stay.
+///
+/// # Safety
+/// Nobody else uses the environment now.
+pub unsafe fn for_children(variable: &CStr) {
+    let list = c"LD_PRELOAD";
+    // SAFETY: the names are strings, what is found is one, and it is copied before it is replaced.
+    unsafe {
+        libc::unsetenv(variable.as_ptr());
+        let found = libc::getenv(list.as_ptr());
+        let all = if found.is_null() { c"" } else { CStr::from_ptr(found) };
+        // See ld.so(8): they are separated by colons or spaces.
+        let mut parts = all.to_bytes().splitn(2, |byte| b" :".contains(byte)).skip(1);
+        match parts.next().filter(|rest| !rest.is_empty()).and_then(|rest| CString::new(rest).ok()) {
+            Some(rest) => libc::setenv(list.as_ptr(), rest.as_ptr(), 1),
+            None => libc::unsetenv(list.as_ptr()),
+        };
+    }
 }
 
 /// Copies arguments and environment to shared memory, from where the kernel has put them: a stack of this

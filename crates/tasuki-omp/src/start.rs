@@ -67,11 +67,8 @@ unsafe extern "C" fn __libc_start_main(
     // SAFETY: `argv` is the program's.
     unsafe { fix_addresses(argv) };
     let world = join(main as usize, real as usize).unwrap_or_else(|why| fail(&why));
-    // SAFETY: children of the program are programs of their own.
-    unsafe {
-        libc::unsetenv(VARIABLE.as_ptr());
-        libc::unsetenv(c"LD_PRELOAD".as_ptr());
-    }
+    // SAFETY: no other thread uses the environment yet.
+    unsafe { arguments::for_children(VARIABLE) };
     loan::prepare();
     let number = world.shared.rank() * world.per_process;
     if number > 0 {

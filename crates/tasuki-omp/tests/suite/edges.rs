@@ -47,6 +47,29 @@ fn regions_inside_of_regions_are_as_the_standard_says() {
     program.is_good(&[(1, 1), (3, 1), (2, 2)], 69);
 }
 
+/// What the user has loaded before the program is loaded behind this library, and before programs that the
+/// program starts, which this library is not for.
+#[test]
+fn what_the_user_loads_before_programs_stays() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let added = folder.path().join("libadded.so");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/loaded.c");
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-O2", "-shared", "-fPIC", "-DADDED"]).arg(&source).arg("-o").arg(&added);
+    assert!(gcc.status().expect("gcc runs").success());
+    let program = Program::build("loaded.c");
+    let users = [("LD_PRELOAD", added.as_os_str())];
+    for (at, variables, expected) in [
+        (79, &users[..0], "no, and a child has \n".to_owned()),
+        (80, &users[..], format!("yes, and a child has {}\n", added.display())),
+    ] {
+        let start = |rank| program.process_with(rank, 2, 1, at, &[], variables);
+        let ended = [start(0), start(1)].map(|child| child.wait_with_output().expect("ends"));
+        assert!(ended.iter().all(|output| output.status.success()), "{ended:?}");
+        assert_eq!(String::from_utf8_lossy(&ended[0].stdout), expected);
+    }
+}
+
 /// OpenMP 5.0, 6.11: no region has more threads.
 #[test]
 fn the_limit_of_the_environment_is_kept() {

@@ -6,7 +6,7 @@ mod llvm;
 mod profile;
 mod stacks;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -85,7 +85,13 @@ impl Program {
         let (address, port) = (format!("127.{}.{c}.{d}", b & 3 | at << 2), 29500 + u32::from(at >> 6));
         // `timeout` ends a program that hangs; it takes a small part of this even on a busy machine.
         let mut command = Command::new("timeout");
-        command.args(["--kill-after=5", "300"]).arg("env").arg(format!("LD_PRELOAD={}", library().display()));
+        let mut loaded = OsString::from("LD_PRELOAD=");
+        loaded.push(library());
+        for (_, users) in variables.iter().filter(|(name, _)| *name == "LD_PRELOAD") {
+            loaded.push(":");
+            loaded.push(users);
+        }
+        command.args(["--kill-after=5", "300"]).arg("env").arg(loaded);
         command.arg(self.path()).args(arguments).envs([
             ("TASUKI_OMP", "1"),
             ("RANK", &rank.to_string()),
