@@ -1,5 +1,6 @@
 //! Facts about one host. The host gathers them itself; [`crate::examine`] judges them where the user is.
 
+use crate::faults::FaultFacts;
 use nix::sys::{statvfs::statvfs, uio};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -45,6 +46,9 @@ pub struct HostFacts {
     /// Why the broker would not open one for this user, if that is needed; `None`: it would.
     #[serde(default)]
     pub broker_refused: Option<BrokerRefusal>,
+    /// What this user may do about page faults; `None`: it is not told.
+    #[serde(default)]
+    pub faults: Option<FaultFacts>,
 }
 
 /// Why the broker opens no raw lane.
@@ -103,6 +107,7 @@ impl HostFacts {
             cma_refused: cma_refused(),
             raw_refused,
             broker_refused,
+            faults: Some(FaultFacts::local()),
         }
     }
 }

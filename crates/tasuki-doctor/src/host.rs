@@ -59,7 +59,7 @@ fn within_the_host(facts: &HostFacts) -> Vec<Finding> {
 }
 
 /// The command that makes a setting of the kernel now, and at every start of the machine (sysctl.d(5)).
-fn lasting(setting: &str) -> String {
+pub(crate) fn lasting(setting: &str) -> String {
     let file = "/etc/sysctl.d/90-tasuki.conf";
     format!("echo {setting} | sudo tee --append {file} && sudo sysctl --load {file}")
 }

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod facts;
+mod faults;
 mod finding;
 mod firewall;
 mod host;
@@ -12,6 +13,7 @@ mod mpi;
 mod setup;
 
 pub use facts::{BrokerRefusal, HostFacts, NicFacts};
+pub use faults::{FaultFacts, FaultRight};
 pub use finding::{Finding, Weight};
 
 use setup::Expected;
@@ -36,7 +38,10 @@ pub fn examine(
     let mut findings = mpi::findings(program, mpi)?;
     for (number, answer) in fleet.run_all(&Task::tasuki([FACTS_COMMAND])).into_iter().enumerate() {
         match answer.json::<HostFacts>() {
-            Ok(facts) => findings.extend(host::findings(&facts, expected.get(number))),
+            Ok(facts) => {
+                findings.extend(host::findings(&facts, expected.get(number)));
+                findings.extend(faults::finding(&facts));
+            }
             Err(HostError { host, why, remedy }) => {
                 let remedy = remedy.unwrap_or_else(|| format!("run `tasuki doctor` on {host} itself"));
                 findings.push(Finding::broken(&host, why, remedy));

@@ -29,8 +29,8 @@ pub enum OpenError {
     /// Faults of system calls cannot be answered.
     #[error(
         "this user may not answer page faults of system calls, and the program would lose what it reads and \
-         writes: give rights to /dev/userfaultfd (as root: chmod o+rw /dev/userfaultfd), or set \
-         vm.unprivileged_userfaultfd=1 by sysctl"
+         writes: members of the group tasuki may where Tasuki's package is installed, and `tasuki doctor` \
+         says what is missing; or set vm.unprivileged_userfaultfd=1 by sysctl, for all users"
     )]
     SystemCalls,
     /// Memory cannot be reserved.

@@ -98,6 +98,13 @@ fn an_ordinary_users_mpi_program_on_raw_lanes_between_two_machines() {
     let (member, stranger) = (doctor("user"), doctor("stranger"));
     assert!(member.contains("from the broker"), "{member}");
     assert!(stranger.contains("usermod --append --groups tasuki"), "{stranger}");
+    // So for page faults of system calls, if the kernel has the device.
+    let device = n1.ok("root", "stat -c %G:%a /dev/userfaultfd 2>/dev/null || echo none");
+    if device.trim() != "none" {
+        assert_eq!(device.trim(), "tasuki:660");
+        assert!(member.contains("several hosts (tasuki omp): allowed"), "{member}");
+        assert!(stranger.contains("may not answer page faults of system calls"), "{stranger}");
+    }
     assert!(n1.ok("root", "ps -o user= -C tasuki").contains("_tasuki"), "the broker is a user of its own");
 
     let (printed, stats) = collect(&n1, "user", "raw");
