@@ -89,6 +89,7 @@ impl Inner {
         let result = does(&mut core, &self.endpoint, &self.segment);
         let result = result.and_then(|value| core.flush(&self.endpoint).map(|()| value));
         if let Err(reason) = &result {
+            core.tell_loss(reason, &self.endpoint);
             // Under the lock: where this ends the process, no thread learns of the loss in another way and
             // ends it with success.
             (self.on_loss)(reason);
