@@ -14,6 +14,7 @@ use std::{
   gcc -O2 -fopenmp heat.c -o heat
   tasuki omp -n 4 ./heat                # threads on four slots, as on one machine with four processors
   tasuki omp -n 2 --threads 8 ./heat    # eight threads on each of two hosts
+  tasuki omp -n 4 --copy --cluster cluster.toml ./heat   # hosts need not have the program
   tasuki omp -n 4 --profile ./heat      # and at the end where its time went, and what would help
 
 The program is started once; its parallel regions run on all hosts, whose memory is one. It must be linked
@@ -36,6 +37,17 @@ pub struct OmpArgs {
     /// Also run a program that calls what cannot work on several hosts: threads of its own, or fork
     #[arg(long)]
     pub unchecked: bool,
+    /// Send the program, and libraries of it that hosts lack, to all hosts over the rails. It runs in a
+    /// folder made for the job, which is removed when it ends
+    #[arg(long)]
+    pub copy: bool,
+    /// With --copy: files and folders that are sent too. They lie in the working folder of the program, by
+    /// the names that they have here
+    #[arg(long, value_name = "PATH", value_delimiter = ',', requires = "copy")]
+    pub files: Vec<PathBuf>,
+    /// With --copy: the hosts' cluster file, by which they are reached over ssh
+    #[arg(long, requires = "copy", conflicts_with = "lab")]
+    pub cluster: Option<PathBuf>,
     /// Run in this lab, which has the runtime; none: the only one that is up
     #[arg(long)]
     pub lab: Option<String>,

@@ -1,23 +1,18 @@
 //! `tasuki run --copy`: program and files on all hosts for one job.
 
 use std::{
-    ffi::OsString,
     io::{stdin, stdout},
-    path::PathBuf,
     process::ExitCode,
     time::Instant,
 };
 use tasuki_copy::{Copied, Copier, Left, Wanted};
 use tasuki_fleet::Fleet;
-use tasuki_job::own_environment;
 use tasuki_launch::Detected;
 use tasuki_process::ignore_broken_pipes;
 use tasuki_terminal::{Failure, percent_bar};
 
 /// Most names of files that a line has.
 const NAMED: usize = 3;
-/// The variable that lists folders for the dynamic loader.
-const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
 /// Runs the agent of this host, which takes orders on standard input and answers on standard output.
 pub fn agent() -> Result<ExitCode, Failure> {
@@ -28,13 +23,10 @@ pub fn agent() -> Result<ExitCode, Failure> {
 }
 
 /// Sends a job's program and files to all hosts of a fleet.
-pub fn send(fleet: &Fleet, detected: &Detected, files: &[PathBuf]) -> Result<Copied, Failure> {
+pub fn send(fleet: &Fleet, wanted: Wanted<'_>) -> Result<Copied, Failure> {
     // A host that takes no more says why by itself, and must not end this process.
     ignore_broken_pipes()?;
     let begin = Instant::now();
-    let mut env = own_environment();
-    env.retain(|(name, _)| detected.env.iter().all(|(other, _)| other != name));
-    env.extend(detected.env.iter().cloned());
     let bar = percent_bar(1).with_prefix("copy");
     bar.set_message("asking hosts what they lack");
     let mut progress = |done: u64, all: u64| {
@@ -42,8 +34,6 @@ pub fn send(fleet: &Fleet, detected: &Detected, files: &[PathBuf]) -> Result<Cop
         bar.set_position(done);
         bar.set_message(format!("{:.0} of {:.0} MB", done as f64 / 1e6, all as f64 / 1e6));
     };
-    let mpi = &detected.mpi.library;
-    let wanted = Wanted { argv: &detected.argv, env: &env, files, mpi };
     let copied = Copier::new(fleet)?.send(wanted, &mut progress);
     bar.finish_and_clear();
     let copied = copied?;
@@ -60,16 +50,7 @@ pub fn send(fleet: &Fleet, detected: &Detected, files: &[PathBuf]) -> Result<Cop
 /// The program where it is on hosts. Libraries that they lacked are found before any others.
 pub fn moved(detected: &Detected, copied: &Copied) -> Detected {
     let mut moved = Detected { argv: copied.argv.clone(), ..detected.clone() };
-    let Some(folder) = &copied.libraries else { return moved };
-    let mut list = OsString::from(folder);
-    match moved.env.iter_mut().find(|(name, _)| name == LIBRARY_PATH) {
-        Some((_, given)) => {
-            list.push(":");
-            list.push(&*given);
-            *given = list;
-        }
-        None => moved.env.push((LIBRARY_PATH.into(), list)),
-    }
+    copied.add_to(&mut moved.env);
     moved
 }
 

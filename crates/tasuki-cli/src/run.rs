@@ -16,13 +16,14 @@ use std::{
 use tasuki_args::{EnvArgs, Library, RunArgs, transport::choose};
 use tasuki_cluster::Cluster;
 use tasuki_control::Sharing;
+use tasuki_copy::{Needed, Wanted};
 use tasuki_cores::Cores;
 use tasuki_debug::stand;
 use tasuki_fleet::{Fleet, LabHosts, SshHosts};
 use tasuki_hang::HangWatch;
 use tasuki_job::{
     Finder, JobFacts, JobRequest, KeyAdvice, Recording, RunError, check_one_network, facts, key_advice,
-    own_provider, run_name,
+    own_environment, own_provider, run_name,
 };
 use tasuki_lab::Exit;
 use tasuki_launch::{Detected, Flavour, Mpi, NcclPlugin, Origin, Setting, environment, torch_settings};
@@ -154,7 +155,11 @@ fn run_copied(
     cores: Option<&Cores>,
 ) -> Result<Exit, Failure> {
     let program = request.detected;
-    let copied = copy::send(fleet, request.detected, files)?;
+    let mut env = own_environment();
+    env.retain(|(name, _)| program.env.iter().all(|(other, _)| other != name));
+    env.extend(program.env.iter().cloned());
+    let needed = Needed::Mpi(&program.mpi.library);
+    let copied = copy::send(fleet, Wanted { argv: &program.argv, env: &env, files, needed })?;
     let detected = copy::moved(request.detected, &copied);
     let folder = copied.folder.clone();
     let request = JobRequest { detected: &detected, folder, is_everywhere: true, ..request.clone() };

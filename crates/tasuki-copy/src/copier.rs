@@ -117,11 +117,11 @@ impl<'a> Copier<'a> {
             .map_err(|source| CopyError::File { path: first.into(), source })?;
         let all = libraries(first, wanted.env)?;
         let mut needed: Vec<&Path> = all.iter().map(|library| library.path.as_path()).collect();
-        needed.push(wanted.mpi);
+        needed.push(wanted.needed.path());
         let (have_first, mut missing) = self.look(first, own, &needed)?;
-        let mpi = missing.pop().unwrap_or_default();
-        if !mpi.is_empty() {
-            return Err(CopyError::NoMpi { hosts: mpi.join(", "), library: wanted.mpi.into() });
+        let without = missing.pop().unwrap_or_default();
+        if !without.is_empty() {
+            return Err(wanted.needed.missing(without.join(", ")));
         }
         let program = program_of(wanted.argv, have_first);
         let mut lacking: Vec<Library> = Vec::new();

@@ -61,6 +61,17 @@ pub enum CopyError {
         /// The MPI's library.
         library: PathBuf,
     },
+    /// Tasuki's library for OpenMP programs is missing on hosts.
+    #[error(
+        "{hosts} {} not have {}, which runs OpenMP programs: install the same Tasuki there, at the same \
+         place; --copy sends programs", if hosts.contains(',') { "do" } else { "does" }, library.display()
+    )]
+    NoOpenMp {
+        /// The hosts, with commas between them.
+        hosts: String,
+        /// The library.
+        library: PathBuf,
+    },
     /// Hosts could not do it; the text names each with the cause and what helps.
     #[error("{0}")]
     Hosts(String),

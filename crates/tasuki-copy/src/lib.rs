@@ -10,6 +10,7 @@
 pub mod agent;
 mod chain;
 mod copier;
+mod environment;
 mod error;
 mod feed;
 mod protocol;
@@ -20,4 +21,4 @@ pub use chain::chain;
 pub use copier::{Copied, Copier, Left};
 pub use error::CopyError;
 pub use protocol::AGENT_COMMAND;
-pub use select::Wanted;
+pub use select::{Needed, Wanted};

@@ -43,8 +43,34 @@ pub struct Wanted<'a> {
     pub env: &'a Environment,
     /// Files and folders that are sent too.
     pub files: &'a [PathBuf],
-    /// The library of the program's MPI, which hosts must have.
-    pub mpi: &'a Path,
+    /// What hosts must have.
+    pub needed: Needed<'a>,
+}
+
+/// A library that is not sent: hosts must have it.
+#[derive(Clone, Copy, Debug)]
+pub enum Needed<'a> {
+    /// That of the program's MPI.
+    Mpi(&'a Path),
+    /// Tasuki's for OpenMP programs.
+    OpenMp(&'a Path),
+}
+
+impl<'a> Needed<'a> {
+    /// Where it is, here and on hosts.
+    pub fn path(self) -> &'a Path {
+        match self {
+            Self::Mpi(path) | Self::OpenMp(path) => path,
+        }
+    }
+
+    /// What is wrong if hosts lack it, whose names have commas between them.
+    pub fn missing(self, hosts: String) -> CopyError {
+        match self {
+            Self::Mpi(path) => CopyError::NoMpi { hosts, library: path.into() },
+            Self::OpenMp(path) => CopyError::NoOpenMp { hosts, library: path.into() },
+        }
+    }
 }
 
 /// A file of this machine that is sent.

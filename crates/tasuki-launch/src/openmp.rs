@@ -125,11 +125,14 @@ impl OpenMp {
 
     /// The command that runs a program with its arguments on a host. It ends with words where the library is
     /// not there: the loader would go on without it, and each process would run the whole program.
-    pub fn command(&self, program: &Path, arguments: &[OsString]) -> Vec<OsString> {
-        let mut argv: Vec<OsString> = vec!["/bin/sh".into(), "-c".into(), SCRIPT.into()];
-        argv.extend([self.library.clone().into_os_string(), program.into()]);
-        argv.extend_from_slice(arguments);
-        argv
+    pub fn command(&self, program: &[OsString]) -> Vec<OsString> {
+        let shell: [OsString; 3] = ["/bin/sh".into(), "-c".into(), SCRIPT.into()];
+        [&shell[..], &[self.library.clone().into_os_string()], program].concat()
+    }
+
+    /// Where the library lies.
+    pub fn path(&self) -> &Path {
+        &self.library
     }
 
     /// The variables of every process, as `NAME=VALUE`. `threads`: of each process; `profile`: a file for it,
@@ -210,7 +213,7 @@ mod tests {
         assert_eq!(library.exports(3, None), ["TASUKI_OMP=1", "OMP_NUM_THREADS=3"]);
         assert_eq!(library.exports(1, Some(Path::new("a.json")))[2], "TASUKI_OMP_PROFILE=a.json");
         let run = || {
-            let argv = library.command(Path::new("/bin/echo"), &["a b".into()]);
+            let argv = library.command(&["/bin/echo".into(), "a b".into()]);
             Command::new(&argv[0]).args(&argv[1..]).output().unwrap()
         };
         // The loader says that this file is no library, and goes on.
@@ -222,16 +225,14 @@ mod tests {
         assert!(told.contains(&format!("has no {} that this user can read", place.display())), "{told}");
     }
 
-    /// See ld.so(8): libraries are separated by colons or spaces, and the first one's functions are used.
+    /// See ld.so(8): colons or spaces separate libraries. The loader says that these files are none.
     #[test]
     fn what_the_user_loads_before_programs_is_loaded_behind_the_library() {
-        // The loader says that these files are no libraries, and goes on.
         let library = OpenMp { library: "/etc/passwd".into() };
-        let argv = library.command(Path::new("/usr/bin/env"), &[]);
+        let argv = library.command(&["/usr/bin/env".into()]);
         for (users, expected) in [
             (None, "/etc/passwd"),
             (Some(""), "/etc/passwd"),
-            (Some("/etc/group:/etc/hosts"), "/etc/passwd:/etc/group:/etc/hosts"),
             (Some("/etc/group /etc/hosts"), "/etc/passwd:/etc/group /etc/hosts"),
         ] {
             let mut command = Command::new(&argv[0]);

@@ -7,6 +7,7 @@ use super::{
     number, odd,
     printer::{Printer, ask_for_tags},
 };
+use crate::copy;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,
@@ -14,6 +15,7 @@ use signal_hook::{
 use std::{fs::File, io, os::fd::AsFd, process::ExitCode, thread, time::Duration};
 use tasuki_args::{JobName, OmpArgs, ProgramArgs, RunArgs, SubmitArgs};
 use tasuki_control::{JobId, Reply, Request, State, Terms, Work};
+use tasuki_copy::{Needed, Wanted};
 use tasuki_fleet::Fleet;
 use tasuki_hang::HangWatch;
 use tasuki_job::{Prepared, Resident, WorkRequest, own_environment, own_provider};
@@ -71,22 +73,38 @@ pub fn omp(arguments: &OmpArgs) -> Result<ExitCode, Failure> {
     let program = find_program(name, &own_environment())
         .ok_or_else(|| Failure::new(format!("there is no program {}", name.display())))?;
     library.check(&program, &own_environment(), arguments.unchecked).map_err(|error| unfit(&error))?;
-    let exports =
+    let mut exports =
         [library.exports(arguments.threads, arguments.profile.as_deref()), arguments.export.clone()].concat();
+    let (mut argv, mut folder) = (vec![program.clone().into_os_string()], std::env::current_dir()?);
+    argv.extend_from_slice(rest);
+    let copied = arguments.copy.then(|| {
+        let fleet = Fleet::find(None, arguments.cluster.as_deref())?;
+        let (env, needed) = (own_environment(), Needed::OpenMp(library.path()));
+        let wanted = Wanted { argv: &argv, env: &env, files: &arguments.files, needed };
+        copy::send(&fleet, wanted).map(|copied| (fleet, copied))
+    });
+    let copied = copied.transpose()?;
+    if let Some((_, copied)) = &copied {
+        (argv, folder) = (copied.argv.clone(), copied.folder.clone());
+        exports.extend(copied.export(std::env::var_os("LD_LIBRARY_PATH").as_deref()));
+    }
     let request = WorkRequest {
         ranks: arguments.processes,
-        program: &library.command(&program, rest),
+        program: &library.command(&argv),
         mpi: None,
         transport: None,
         placement: Placement::ByNode,
         exports: &exports,
-        folder: std::env::current_dir()?,
+        folder,
         attended: true,
         copies: true,
     };
     let (timeout, sharing) = (arguments.timeout.map(seconds), arguments.sharing.sharing());
     let name = program.file_name().map(|name| name.to_string_lossy().into_owned());
-    attend(&request, Terms { name, timeout, sharing, ..Terms::default() }, arguments.label, |_| Ok(()))
+    let terms = Terms { name, timeout, sharing, ..Terms::default() };
+    let ended = attend(&request, terms, arguments.label, |_| Ok(()));
+    copied.into_iter().for_each(|(_fleet, copied)| copy::end(copied));
+    ended
 }
 
 /// Runs a job to its end; what `begun` returns lasts as long.

@@ -1,12 +1,12 @@
 //! OpenMP programs on several hosts, by `tasuki omp`.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::{
     eventually,
-    jobs::{Cluster, JOB_MARK, joined},
+    jobs::{Cluster, JOB_MARK, joined, tasuki_lab_program},
     ok, skip_without_root, text, unique,
 };
 
@@ -28,6 +28,42 @@ fn build_by(compiler: &str, source: &str, options: &[&str]) -> (tempfile::TempDi
         .arg("-lm"));
     let program = program.to_string_lossy().into_owned();
     (folder, program)
+}
+
+/// Makes a folder one that `TASUKI_PROVIDER` may name, for OpenMP programs alone.
+fn provider(folder: &Path) {
+    let library = std::env::current_exe().expect("its path").with_file_name("libtasuki_omp.so");
+    std::fs::create_dir(folder.join("omp")).expect("a folder");
+    std::fs::copy(library, folder.join("omp/libtasuki-omp.so")).expect("copies");
+    std::fs::write(folder.join("libtasuki-fi.so"), "").expect("writes");
+}
+
+/// A program that lies in a folder of the first host alone runs on all, and nothing of it is left there.
+#[test]
+fn programs_of_one_host_are_sent_to_all() {
+    if skip_without_root("programs_of_one_host_are_sent_to_all") {
+        return;
+    }
+    let (folder, kernels) = build("kernels.c");
+    let expected = ok(Command::new(&kernels).arg("2").env("OMP_NUM_THREADS", "2"));
+    provider(folder.path());
+    let cluster = Cluster::up("omp-copy", 2);
+    cluster.lab.sh("n1", &format!("mkdir -p /tmp/own && cp {kernels} /tmp/own/mine"));
+    let run = |options: &str| {
+        let script = format!("cd /tmp/own && exec {} omp -n 2 {options} ./mine 2", tasuki_lab_program());
+        let mut command = cluster.lab.exec("n1", &["sh", "-c", &script]);
+        command.env("TASUKI_PROVIDER", folder.path()).output().expect("runs")
+    };
+    let alone = run("");
+    assert!(!alone.status.success(), "the other host has no such folder: {}", text(&alone));
+    let sent = run("--copy");
+    let told = text(&sent);
+    assert_eq!(String::from_utf8_lossy(&sent.stdout), expected, "{told}");
+    assert!(told.contains("sent 1 file, "), "{told}");
+    for host in ["n1", "n2"] {
+        let left = cluster.lab.sh(host, "ls -d /tmp/tasuki-job-* /tmp/tasuki-kept-* 2>/dev/null || true");
+        assert_eq!(left, "", "on {host}");
+    }
 }
 
 #[test]
@@ -103,10 +139,7 @@ fn what_openmp_programs_return_and_what_is_none() {
     assert!(page.starts_with("<!doctype html>") && page.contains("program ran for"), "{page}");
     cluster.refused("omp", &["-n", "2", "--profile=a.txt", &ends], "must end in .html or .json");
     // Users whose system calls would not find pages that are elsewhere are told so before the program begins.
-    let library = std::env::current_exe().expect("its path").with_file_name("libtasuki_omp.so");
-    std::fs::create_dir(folder.path().join("omp")).expect("a folder");
-    std::fs::copy(library, folder.path().join("omp/libtasuki-omp.so")).expect("copies");
-    std::fs::write(folder.path().join("libtasuki-fi.so"), "").expect("writes");
+    provider(folder.path());
     ok(Command::new("chmod").args(["-R", "o+rX"]).arg(folder.path()));
     let mut command = cluster.as_user("nobody", "n1", &["omp", "-n", "2", &ends, "return"]);
     let output = command.env("TASUKI_PROVIDER", folder.path()).output().expect("runs");
