@@ -54,23 +54,23 @@ extern "C" fn loop_end_at(place: usize) -> bool {
     barrier_at(place)
 }
 
-/// A league of one team.
+/// A league of teams.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn GOMP_teams_reg(
     function: Function,
     data: *mut c_void,
-    _teams: c_uint,
+    teams: c_uint,
     limit: c_uint,
     _flags: c_uint,
 ) {
     // SAFETY: the compiler made the function for this argument.
-    team::league(limit, || unsafe { function(data) });
+    team::league(teams, limit, || unsafe { function(data) });
 }
 
 /// A league in what would be a device's code: whether there is another team to be.
 #[unsafe(no_mangle)]
-extern "C" fn GOMP_teams4(_least: c_uint, _most: c_uint, _threads: c_uint, first: bool) -> bool {
-    first
+extern "C" fn GOMP_teams4(least: c_uint, _most: c_uint, limit: c_uint, first: bool) -> bool {
+    team::next_of_league(least, limit, first)
 }
 
 #[unsafe(no_mangle)]

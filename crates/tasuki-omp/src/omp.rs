@@ -31,6 +31,11 @@ fn limit() -> c_int {
     World::get().map_or(1, |world| world.limit_now()) as c_int
 }
 
+/// Teams of leagues, and threads of their regions at most, if they do not say; 0: it is not set.
+fn of_teams() -> (u32, u32) {
+    World::get().map_or((0, 0), |world| world.of_teams().get())
+}
+
 fn most() -> c_int {
     World::get().map_or(1, |world| world.team(0)) as c_int
 }
@@ -48,19 +53,20 @@ numbers! {
     omp_get_nested omp_get_nested_ 0;
     omp_get_max_active_levels omp_get_max_active_levels_ 1;
     omp_get_cancellation omp_get_cancellation_ 0;
-    omp_in_final omp_in_final_ 1;
+    omp_in_final omp_in_final_ c_int::from(thread::member().in_task);
+    omp_in_explicit_task omp_in_explicit_task_ c_int::from(thread::member().in_task);
     omp_get_num_devices omp_get_num_devices_ 0;
     omp_get_default_device omp_get_default_device_ 0;
     omp_is_initial_device omp_is_initial_device_ 1;
-    omp_get_num_teams omp_get_num_teams_ 1;
-    omp_get_team_num omp_get_team_num_ 0;
+    omp_get_num_teams omp_get_num_teams_ thread::settings().team.1 as c_int;
+    omp_get_team_num omp_get_team_num_ thread::settings().team.0 as c_int;
     omp_get_proc_bind omp_get_proc_bind_ 0;
     omp_get_max_task_priority omp_get_max_task_priority_ 0;
     omp_get_supported_active_levels omp_get_supported_active_levels_ 1;
     omp_get_initial_device omp_get_initial_device_ 0;
     omp_get_device_num omp_get_device_num_ 0;
-    omp_get_max_teams omp_get_max_teams_ 1;
-    omp_get_teams_thread_limit omp_get_teams_thread_limit_ 0;
+    omp_get_max_teams omp_get_max_teams_ of_teams().0 as c_int;
+    omp_get_teams_thread_limit omp_get_teams_thread_limit_ of_teams().1 as c_int;
     omp_get_num_places omp_get_num_places_ 0;
     omp_get_place_num omp_get_place_num_ -1;
     omp_get_partition_num_places omp_get_partition_num_places_ 0;
@@ -83,8 +89,21 @@ ignored! {
     omp_set_dynamic omp_set_dynamic_ omp_set_nested omp_set_nested_ omp_set_max_active_levels
     omp_set_max_active_levels_ omp_set_default_device omp_set_default_device_ omp_destroy_lock
     omp_destroy_lock_ omp_destroy_nest_lock omp_destroy_nest_lock_ omp_set_dynamic_8_ omp_set_nested_8_
-    omp_set_max_active_levels_8_ omp_set_default_device_8_ omp_set_num_teams omp_set_num_teams_
-    omp_set_num_teams_8_ omp_set_teams_thread_limit omp_set_teams_thread_limit_ omp_set_teams_thread_limit_8_
+    omp_set_max_active_levels_8_ omp_set_default_device_8_
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn omp_set_num_teams(teams: c_int) {
+    if let (Some(world), Ok(teams)) = (World::get(), u32::try_from(teams)) {
+        world.of_teams().teams.store(teams, Ordering::Relaxed);
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn omp_set_teams_thread_limit(limit: c_int) {
+    if let (Some(world), Ok(limit)) = (World::get(), u32::try_from(limit)) {
+        world.of_teams().limit.store(limit, Ordering::Relaxed);
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -175,6 +194,8 @@ macro_rules! by_place {
 
 by_place! {
     omp_set_num_threads_ omp_set_num_threads_8_ => omp_set_num_threads -> ();
+    omp_set_num_teams_ omp_set_num_teams_8_ => omp_set_num_teams -> ();
+    omp_set_teams_thread_limit_ omp_set_teams_thread_limit_8_ => omp_set_teams_thread_limit -> ();
     omp_get_ancestor_thread_num_ omp_get_ancestor_thread_num_8_ => omp_get_ancestor_thread_num -> c_int;
     omp_get_team_size_ omp_get_team_size_8_ => omp_get_team_size -> c_int;
 }

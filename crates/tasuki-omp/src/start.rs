@@ -19,7 +19,7 @@ use crate::profile::{self, Profiler};
 use crate::stack::{self, Stacks, on_private, on_shared};
 use crate::team;
 use crate::thread;
-use crate::variables::{limit, schedule, stack_bytes, threads};
+use crate::variables::{limit, of_teams, schedule, stack_bytes, threads};
 use crate::world::{Control, Places, World};
 
 type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
@@ -140,6 +140,7 @@ fn join(main: usize, libc_start: usize) -> Result<&'static World, String> {
     let stack_bytes = Stacks::bytes_of_each(count, stack_bytes()?);
     let stacks = count * stack_bytes;
     let data = image::data();
+    let (num_teams, teams_limit) = of_teams()?;
     // SAFETY: the program has not begun.
     let loaded = unsafe { image::addresses() };
     let control_bytes = size_of::<Control>().next_multiple_of(PAGE);
@@ -173,6 +174,8 @@ fn join(main: usize, libc_start: usize) -> Result<&'static World, String> {
     // SAFETY: as above.
     let first = unsafe { (&raw const (*control).places).read() };
     if first != places {
+        unsafe { (*control).of_teams.set((num_teams, teams_limit)) };
+        // SAFETY: as above.
         return Err(places.refused_by(&first));
     }
     if meeting.rank > 0 {

@@ -108,7 +108,7 @@ unsafe fn run_task(
         if let Some(part) = part {
             memory.cast::<[c_long; 2]>().write(part);
         }
-        thread::with_own_settings(|| function(memory));
+        thread::in_task(|| function(memory));
         crate::alloc::free(memory);
     }
 }

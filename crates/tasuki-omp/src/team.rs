@@ -1,5 +1,7 @@
 //! Parallel regions: rank 0 tells the other processes, and each process its threads.
 
+use std::cell::Cell;
+
 use tasuki_profile::Wait;
 use tasuki_sys::signals::{self, Held};
 
@@ -48,7 +50,7 @@ fn take_part(world: &World, region: &Region, local: u32) {
 
 fn enter(region: &Region, id: u32) {
     let threads = region.threads;
-    thread::join(Member { id, threads, level: 1, outermost: (id, threads) });
+    thread::join(Member { id, threads, level: 1, outermost: (id, threads), in_task: false });
     thread::set_ticket(region.ticket);
     thread::set_settings(region.settings);
     if let Some(plan) = region.plan {
@@ -114,7 +116,7 @@ impl Outer {
     /// The region begins.
     pub fn leave() -> Outer {
         let member = thread::member();
-        thread::join(Member { id: 0, threads: 1, level: member.level + 1, ..member });
+        thread::join(Member { id: 0, threads: 1, level: member.level + 1, in_task: false, ..member });
         let (its_loop, waiting) = (thread::current_loop(), doacross::set_aside());
         Outer { member, its_loop, waiting, settings: thread::settings() }
     }
@@ -139,14 +141,17 @@ fn alone(call: &Call, plan: Option<Plan>) {
     outer.resume();
 }
 
-/// Runs a league of one team, whose regions have so many threads at most; 0: as many as there may be.
-pub fn league(limit: u32, run: impl FnOnce()) {
+/// Runs a league of so many teams, one after the other, whose regions have so many threads at most. 0: as
+/// `omp_set_num_teams` and `omp_set_teams_thread_limit` say, or else one team, of as many threads as may be.
+pub fn league(teams: u32, limit: u32, mut run: impl FnMut()) {
+    let of_teams = World::get().map_or((0, 0), |world| world.of_teams().get());
     let own = thread::settings();
-    if limit > 0 {
-        let around = if own.limit > 0 { own.limit } else { u32::MAX };
-        thread::set_settings(Settings { limit: limit.min(around), ..own });
+    let or = |this: u32, other: u32| if this > 0 { this } else { other };
+    let (teams, limit) = (or(or(teams, of_teams.0), 1), or(limit, of_teams.1));
+    for team in 0..teams {
+        thread::set_settings(of_team(own, (team, teams), limit));
+        run();
     }
-    run();
     thread::set_settings(own);
 }
 
@@ -155,6 +160,30 @@ pub fn serve(world: &'static World) {
     loop {
         let told = must(world.shared.hear());
         // SAFETY: rank 0 tells nothing else, and code lies at the same addresses there.
+/// What a team of a league begins with, where a thread has `own`.
+fn of_team(own: Settings, team: (u32, u32), limit: u32) -> Settings {
+    let limit = [own.limit, limit].into_iter().filter(|limit| *limit > 0).min().unwrap_or(0);
+    Settings { limit, team, ..own }
+}
+
+thread_local! {
+    /// What this thread had before the league that it is in by [`next_of_league`].
+    static BEFORE: Cell<Settings> = const { Cell::new(Settings::NONE) };
+}
+
+/// The first or the next one of so many teams is this thread's, in what would be a device's code; false if
+/// there is none any more. 0: one team, or as many threads as may be.
+pub fn next_of_league(teams: u32, limit: u32, first: bool) -> bool {
+    if first {
+        BEFORE.set(thread::settings());
+    }
+    let before = BEFORE.get();
+    let team = if first { 0 } else { thread::settings().team.0 + 1 };
+    let is_there = team < teams.max(1);
+    thread::set_settings(if is_there { of_team(before, (team, teams.max(1)), limit) } else { before });
+    is_there
+}
+
         let Some(region) = (unsafe { Region::from_bytes(&told) }) else { return };
         let Some(place) = region.call.as_ref().map(Call::place) else { return };
         world.note_region(Some(place));

@@ -17,6 +17,8 @@ pub struct Member {
     /// This thread in the outermost of these regions, and the threads of that one: those inside of it are of
     /// one thread. Outside of all, as in a region of one thread.
     pub outermost: (u32, u32),
+    /// The thread is in a task that the program has made, and in no region inside of it.
+    pub in_task: bool,
 }
 
 impl Member {
@@ -27,7 +29,7 @@ impl Member {
 }
 
 /// A thread outside of parallel regions.
-pub const ALONE: Member = Member { id: 0, threads: 1, level: 0, outermost: (0, 1) };
+pub const ALONE: Member = Member { id: 0, threads: 1, level: 0, outermost: (0, 1), in_task: false };
 
 thread_local! {
     static OF_PROGRAM: Cell<bool> = const { Cell::new(false) };
@@ -122,11 +124,27 @@ pub fn set_settings(to: Settings) {
 }
 
 /// Runs a task, whose changes of the settings are its own.
-pub fn with_own_settings<T>(run: impl FnOnce() -> T) -> T {
-    let before = settings();
+pub fn in_task<T>(run: impl FnOnce() -> T) -> T {
+    let around = begin_task();
     let result = run();
-    set_settings(before);
+    end_task(around);
     result
+}
+
+/// What a thread has when it comes to a task, and again when that is over.
+pub type AroundTask = (Settings, bool);
+
+/// A task begins.
+pub fn begin_task() -> AroundTask {
+    let member = member();
+    join(Member { in_task: true, ..member });
+    (settings(), member.in_task)
+}
+
+/// It is over.
+pub fn end_task((before, in_task): AroundTask) {
+    join(Member { in_task, ..member() });
+    set_settings(before);
 }
 
 /// The next region of this thread is to have so many threads (`num_threads` of LLVM's compilers).

@@ -41,16 +41,33 @@ pub fn stack_bytes() -> Result<usize, String> {
     Ok(bytes.max(first))
 }
 
+/// The value of a variable for the host: its own one, or that for all devices (OpenMP 5.2, 2.2).
+fn of_host(name: &str) -> Option<String> {
+    std::env::var(name).or_else(|_| std::env::var(format!("{name}_ALL"))).ok()
+}
+
+/// A number of something, if it is given.
+fn count(name: &str, what: &str) -> Result<Option<u32>, String> {
+    let Some(text) = of_host(name) else { return Ok(None) };
+    let number = text.trim().parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| format!("{name}={text}: a number of {what}, at least 1, is expected")).map(Some)
+}
+
 /// `OMP_THREAD_LIMIT`: threads that a region has at most.
 pub fn limit() -> Result<u32, String> {
-    let Ok(text) = std::env::var("OMP_THREAD_LIMIT") else { return Ok(u32::MAX) };
-    let number = text.trim().parse().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| format!("OMP_THREAD_LIMIT={text}: a number of threads, at least 1, is expected"))
+    Ok(count("OMP_THREAD_LIMIT", "threads")?.unwrap_or(u32::MAX))
+}
+
+/// `OMP_NUM_TEAMS` and `OMP_TEAMS_THREAD_LIMIT`: teams of a league, and threads that a region of one has at
+/// most; 0: not given.
+pub fn of_teams() -> Result<(u32, u32), String> {
+    let number = |name: &str, what: &str| count(name, what).map(|number| number.unwrap_or(0));
+    Ok((number("OMP_NUM_TEAMS", "teams")?, number("OMP_TEAMS_THREAD_LIMIT", "threads")?))
 }
 
 /// `OMP_SCHEDULE`.
 pub fn schedule() -> Result<Schedule, String> {
-    let Ok(text) = std::env::var("OMP_SCHEDULE") else { return Ok((1, 0)) };
+    let Some(text) = of_host("OMP_SCHEDULE") else { return Ok((1, 0)) };
     let wrong = || format!("OMP_SCHEDULE={text}: static, dynamic, guided or auto is expected, and a chunk");
     let plain = text.rsplit(':').next().unwrap_or_default();
     let (kind, chunk) = plain.split_once(',').map_or((plain, None), |(kind, chunk)| (kind, Some(chunk)));

@@ -1,7 +1,7 @@
 //! What belongs to the program in this process.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use tasuki_shared::{NODES_MAX, Shared};
@@ -67,11 +67,34 @@ pub struct Slot {
     pub copied: AtomicUsize,
 }
 
+/// What leagues of teams are like if they do not say, for all threads (OpenMP 5.1, 2.4.1: `nteams-var` and
+/// `teams-thread-limit-var`, of which each device has one).
+#[repr(C)]
+pub struct OfTeams {
+    /// Teams; 0: it is not set.
+    pub teams: AtomicU32,
+    /// Threads that a region of a team has at most; 0: it is not set.
+    pub limit: AtomicU32,
+}
+
+impl OfTeams {
+    pub fn get(&self) -> (u32, u32) {
+        (self.teams.load(Ordering::Relaxed), self.limit.load(Ordering::Relaxed))
+    }
+
+    pub fn set(&self, (teams, limit): (u32, u32)) {
+        self.teams.store(teams, Ordering::Relaxed);
+        self.limit.store(limit, Ordering::Relaxed);
+    }
+}
+
 /// The first pages of the shared memory.
 #[repr(C, align(4096))]
 pub struct Control {
     /// Written by rank 0 at the start.
     pub places: Places,
+    /// Written by rank 0 at the start, and by the program.
+    pub of_teams: OfTeams,
     /// The end of what was taken of the heap.
     pub top: TopPage,
     /// Where constructs share out work.
@@ -173,6 +196,12 @@ impl World {
     pub fn slot(&self, ticket: u64) -> &Slot {
         // SAFETY: the control page lives as long as the process, and slots are used by atomic operations.
         unsafe { &(*self.control).slots[(ticket % SLOTS) as usize] }
+    }
+
+    /// What leagues of teams are like if they do not say.
+    pub fn of_teams(&self) -> &OfTeams {
+        // SAFETY: the control pages live as long as the process, and this is used by atomic operations.
+        unsafe { &(*self.control).of_teams }
     }
 
     /// What a process leaves for rank 0.

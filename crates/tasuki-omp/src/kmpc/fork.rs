@@ -97,7 +97,7 @@ unsafe extern "C" fn fork_call(
     team::parallel(call, thread::take_pushed(), None);
 }
 
-/// A league of one team.
+/// A league of teams.
 unsafe extern "C" fn fork_teams(
     _place: Place,
     count: c_int,
@@ -107,30 +107,27 @@ unsafe extern "C" fn fork_teams(
 ) {
     // SAFETY: the compiler gives so many.
     let call = unsafe { gathered(count, function, registers, stack) };
+    let (teams, limit) = PUSHED.take();
     // SAFETY: the function may be called by this thread.
-    team::league(LIMIT.take(), || unsafe { call.run(0) });
+    team::league(teams, limit, || unsafe { call.run(0) });
     on_private(|| drop(call));
 }
 
 thread_local! {
-    /// Threads that regions of the league have at most that this thread comes to next; 0: as many as may be.
-    static LIMIT: Cell<u32> = const { Cell::new(0) };
+    /// Teams of the league that this thread comes to next, and threads that regions of it have at most; 0: it
+    /// is not said.
+    static PUSHED: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn __kmpc_push_num_teams(_place: Place, _thread: c_int, _teams: c_int, limit: c_int) {
-    LIMIT.set(limit.max(0) as u32);
+extern "C" fn __kmpc_push_num_teams(_place: Place, _thread: c_int, teams: c_int, limit: c_int) {
+    PUSHED.set((teams.max(0) as u32, limit.max(0) as u32));
 }
 
+/// As above, with a least number of teams, or the number alone.
 #[unsafe(no_mangle)]
-extern "C" fn __kmpc_push_num_teams_51(
-    _place: Place,
-    _thread: c_int,
-    _least: c_int,
-    _most: c_int,
-    limit: c_int,
-) {
-    LIMIT.set(limit.max(0) as u32);
+extern "C" fn __kmpc_push_num_teams_51(place: Place, thread: c_int, least: c_int, most: c_int, limit: c_int) {
+    __kmpc_push_num_teams(place, thread, if least > 0 { least } else { most }, limit);
 }
 
 /// A region with a condition and one argument.

@@ -4,7 +4,6 @@
 use std::ffi::c_int;
 
 use super::Place;
-use crate::doacross::{self, Counted};
 use crate::loops;
 use crate::plan::{Kind, Plan};
 use crate::thread;
@@ -23,7 +22,7 @@ const ORDERED: c_int = 32;
 const ORDERED_FIRST: c_int = 64;
 const ORDERED_CHUNKED: c_int = STATIC_CHUNKED + ORDERED;
 const ORDERED_LAST: c_int = 72;
-/// `distribute`: shared out among teams, of which there is one.
+/// `distribute`: shared out among teams.
 const DISTRIBUTE_CHUNKED: c_int = 91;
 const DISTRIBUTE: c_int = 92;
 const MODIFIERS: c_int = 3 << 29;
@@ -51,7 +50,7 @@ macro_rules! values {
 values! { i32 u32 i64 u64 }
 
 /// Iterations of a loop.
-fn total(first: i128, last: i128, step: i128) -> u64 {
+pub fn total(first: i128, last: i128, step: i128) -> u64 {
     let way = last - first;
     if step == 0 || (way != 0 && (way > 0) != (step > 0)) { 0 } else { (way / step + 1) as u64 }
 }
@@ -116,9 +115,10 @@ unsafe fn static_init<T: Value, S: Value>(
     let schedule = schedule & !MODIFIERS;
     let member = thread::member();
     let (id, threads) = match schedule {
-        DISTRIBUTE | DISTRIBUTE_CHUNKED => (0, 1),
-        _ => (u64::from(member.id), u64::from(member.threads)),
+        DISTRIBUTE | DISTRIBUTE_CHUNKED => thread::settings().team,
+        _ => (member.id, member.threads),
     };
+    let (id, threads) = (u64::from(id), u64::from(threads));
     // SAFETY: as the caller promises.
     unsafe {
         let (first, last, step) = ((*bounds.first).wide(), (*bounds.last).wide(), step.wide());
@@ -141,6 +141,36 @@ unsafe fn static_init<T: Value, S: Value>(
     }
 }
 
+/// A loop that is shared out among teams, and a team's part among its threads.
+///
+/// # Safety
+/// As [`static_init`]; so is `last_of_team`.
+unsafe fn distributed_init<T: Value, S: Value>(
+    schedule: c_int,
+    bounds: Bounds<T>,
+    last_of_team: *mut T,
+    stride: *mut S,
+    step: S,
+    chunk: S,
+) {
+    let (team, teams) = thread::settings().team;
+    let has_last = bounds.has_last;
+    // SAFETY: as the caller promises.
+    unsafe {
+        let (first, last) = ((*bounds.first).wide(), (*bounds.last).wide());
+        let total = total(first, last, step.wide());
+        let mut is_last = true;
+        if total > 0 {
+            let part = Part::whole(first, step.wide(), total, team.into(), teams.into());
+            (*bounds.first, *bounds.last) = (T::narrow(part.first), T::narrow(part.last));
+            is_last = part.has_last;
+        }
+        *last_of_team = *bounds.last;
+        static_init(schedule, bounds, stride, step, chunk);
+        has_last.as_mut().filter(|_| !is_last).into_iter().for_each(|has_last| *has_last = 0);
+    }
+}
+
 /// Loops whose iterations are decided beforehand: of threads, and of teams and their threads at once.
 macro_rules! static_loops {
     ($($name:ident $distributed:ident $type:ty, $step:ty;)*) => {$(
@@ -158,11 +188,9 @@ macro_rules! static_loops {
             _place: Place, _thread: c_int, schedule: c_int, has_last: *mut c_int, first: *mut $type,
             last: *mut $type, last_of_team: *mut $type, stride: *mut $step, step: $step, chunk: $step,
         ) {
-            // SAFETY: the program gives places to read and to write to. There is one team, which has all.
-            unsafe {
-                *last_of_team = *last;
-                static_init(schedule, Bounds { has_last, first, last }, stride, step, chunk);
-            }
+            let bounds = Bounds { has_last, first, last };
+            // SAFETY: the program gives places to read and to write to.
+            unsafe { distributed_init(schedule, bounds, last_of_team, stride, step, chunk) };
         }
     )*};
 }
@@ -249,45 +277,4 @@ macro_rules! ends {
 ends! {
     __kmpc_dispatch_fini_4 __kmpc_dispatch_fini_4u __kmpc_dispatch_fini_8 __kmpc_dispatch_fini_8u
     __kmpc_dispatch_deinit
-}
-
-/// A loop as the compiler gives it (`kmp_dim`).
-#[repr(C)]
-struct Dimension {
-    first: i64,
-    last: i64,
-    step: i64,
-}
-
-/// Loops begin, of which iterations wait for others.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __kmpc_doacross_init(
-    _place: Place,
-    _thread: c_int,
-    count: c_int,
-    loops: *const Dimension,
-) {
-    // SAFETY: the program gives so many.
-    let loops = unsafe { std::slice::from_raw_parts(loops, count as usize) };
-    doacross::begin(loops.iter().map(|one| {
-        let total = total(one.first.into(), one.last.into(), one.step.into());
-        Counted { first: one.first, step: one.step, total }
-    }));
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __kmpc_doacross_post(_place: Place, _thread: c_int, numbers: *const i64) {
-    // SAFETY: the program gives a number for each loop.
-    doacross::post(|at| unsafe { *numbers.add(at) });
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __kmpc_doacross_wait(_place: Place, _thread: c_int, numbers: *const i64) {
-    // SAFETY: as above.
-    doacross::wait(|at| unsafe { *numbers.add(at) });
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn __kmpc_doacross_fini(_place: Place, _thread: c_int) {
-    doacross::end();
 }

@@ -8,6 +8,7 @@
 //! * [`tasks`]: tasks, which run where they are made.
 
 mod fork;
+mod doacross;
 mod loops;
 mod tasks;
 

@@ -7,6 +7,7 @@ use std::ffi::{c_int, c_void};
 
 use super::Place;
 use crate::plan::Settings;
+use crate::thread::AroundTask;
 use crate::{alloc, thread};
 
 /// Flags of a task (`kmp_tasking_flags_t`): its variables have destructors.
@@ -35,7 +36,7 @@ struct Head {
     /// That part has asked for the next one.
     again: bool,
     /// What the thread had when the program began to run the task itself.
-    settings: Settings,
+    around: AroundTask,
     /// Bytes of the task, and of all with the variables that it shares.
     bytes: [usize; 2],
 }
@@ -58,7 +59,7 @@ fn new(flags: c_int, bytes: [usize; 2]) -> *mut Task {
     }
     // SAFETY: the memory is as large as both.
     unsafe {
-        memory.write(Head { flags, runs: false, again: false, settings: Settings::NONE, bytes });
+        memory.write(Head { flags, runs: false, again: false, around: (Settings::NONE, false), bytes });
         memory.add(1).cast()
     }
 }
@@ -115,7 +116,7 @@ unsafe fn run(thread: c_int, task: *mut Task) {
     // SAFETY: as the caller promises.
     unsafe {
         (*head(task)).runs = true;
-        thread::with_own_settings(|| ((*task).run)(thread, task));
+        thread::in_task(|| ((*task).run)(thread, task));
         run_rest(thread, task);
     }
 }
@@ -129,7 +130,7 @@ unsafe fn run_rest(thread: c_int, task: *mut Task) {
     unsafe {
         let head = head(task);
         while std::mem::take(&mut (*head).again) {
-            thread::with_own_settings(|| ((*task).run)(thread, task));
+            thread::in_task(|| ((*task).run)(thread, task));
         }
         finish(task);
     }
@@ -161,7 +162,7 @@ unsafe extern "C" fn __kmpc_omp_task_begin_if0(_place: Place, _thread: c_int, ta
     // SAFETY: the program made the task.
     unsafe {
         (*head(task)).runs = true;
-        (*head(task)).settings = thread::settings();
+        (*head(task)).around = thread::begin_task();
     }
 }
 
@@ -170,7 +171,7 @@ unsafe extern "C" fn __kmpc_omp_task_complete_if0(_place: Place, thread: c_int, 
     // SAFETY: the program has run the task, or its first part.
     unsafe {
         // What the task has changed of these was its own.
-        thread::set_settings((*head(task)).settings);
+        thread::end_task((*head(task)).around);
         run_rest(thread, task);
     }
 }

@@ -47,6 +47,22 @@ fn regions_inside_of_regions_are_as_the_standard_says() {
     program.is_good(&[(1, 1), (3, 1), (2, 2)], 69);
 }
 
+/// Leagues of teams, with clauses, by calls, and by the environment.
+#[test]
+fn teams_are_as_many_and_as_large_as_they_are_said_to_be() {
+    let program = Program::build("teams.c");
+    program.is_good(&[(1, 1), (3, 1), (2, 2)], 81);
+    for (at, names) in [
+        (84, ["OMP_NUM_TEAMS", "OMP_TEAMS_THREAD_LIMIT"]),
+        (85, ["OMP_NUM_TEAMS_ALL", "OMP_TEAMS_THREAD_LIMIT_ALL"]),
+    ] {
+        let variables = [(names[0], OsStr::new("2")), (names[1], OsStr::new("1"))];
+        let start = |rank| program.process_with(rank, 2, 1, at, &["2", "set"], &variables[..]);
+        let ended = [start(0), start(1)].map(|child| child.wait_with_output().expect("ends"));
+        assert_eq!(ended[0].stdout, b"good 2\n", "{}", text(&ended[0]));
+    }
+}
+
 /// What the user has loaded before the program is loaded behind this library, and before programs that the
 /// program starts, which this library is not for.
 #[test]

@@ -266,7 +266,13 @@ fn hosts_that_differ_are_refused() {
 #[test]
 fn what_makes_no_sense_is_refused() {
     let program = Program::build("ends.c");
-    for (name, value) in [("OMP_NUM_THREADS", "0"), ("OMP_SCHEDULE", "often"), ("WORLD_SIZE", "x")] {
+    for (name, value) in [
+        ("OMP_NUM_THREADS", "0"),
+        ("OMP_SCHEDULE", "often"),
+        ("OMP_NUM_TEAMS", "0"),
+        ("OMP_TEAMS_THREAD_LIMIT", "few"),
+        ("WORLD_SIZE", "x"),
+    ] {
         let mut command = Command::new(program.path());
         command.env("LD_PRELOAD", library()).env("TASUKI_OMP", "1").env(name, value);
         let output = command.output().expect("runs");
