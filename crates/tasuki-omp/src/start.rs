@@ -58,8 +58,8 @@ unsafe extern "C" fn __libc_start_main(
         std::mem::transmute::<*mut c_void, Option<Start>>(found)
     };
     let Some(real) = real else { fail("libc has no __libc_start_main") };
-    // SAFETY: the names are strings.
-    let wanted = unsafe { !libc::getenv(VARIABLE.as_ptr()).is_null() && uses_openmp() };
+    // SAFETY: libraries may be looked for now.
+    let wanted = is_wanted() && unsafe { uses_openmp() };
     if !wanted {
         // SAFETY: all is as the program's entry gave it.
         return unsafe { real(main, argc, argv, init, fini, rtld_fini, stack_end) };
@@ -86,6 +86,12 @@ unsafe extern "C" fn __libc_start_main(
         on_exit(ended, std::ptr::null_mut());
         real(begin, argc, argv, init, fini, rtld_fini, stack_end)
     }
+}
+
+/// Whether `tasuki omp` has started this process.
+pub fn is_wanted() -> bool {
+    // SAFETY: the name is a string.
+    unsafe { !libc::getenv(VARIABLE.as_ptr()).is_null() }
 }
 
 /// OpenMP libraries: gcc's, LLVM's as Debian and as LLVM itself name it, and that of Intel's compilers.
@@ -134,13 +140,13 @@ fn join(main: usize, libc_start: usize) -> Result<&'static World, String> {
     let text = |error: &dyn std::error::Error| error.to_string();
     let per_process = threads()?;
     let settings = (schedule()?, limit()?);
+    let (num_teams, teams_limit) = of_teams()?;
     let meeting = Meeting::from_env().map_err(|error| text(&error))?;
     let endpoint = tasuki_engine::Options::from_env().map_err(|error| text(&error))?;
     let count = meeting.size as usize * per_process as usize;
     let stack_bytes = Stacks::bytes_of_each(count, stack_bytes()?);
     let stacks = count * stack_bytes;
     let data = image::data();
-    let (num_teams, teams_limit) = of_teams()?;
     // SAFETY: the program has not begun.
     let loaded = unsafe { image::addresses() };
     let control_bytes = size_of::<Control>().next_multiple_of(PAGE);
@@ -168,14 +174,14 @@ fn join(main: usize, libc_start: usize) -> Result<&'static World, String> {
         // SAFETY: the page lies at the beginning of the shared memory; others read it after the barrier.
         unsafe { (&raw mut (*control).places).write(places) };
         // SAFETY: as above.
+        unsafe { (*control).of_teams.set((num_teams, teams_limit)) };
+        // SAFETY: as above.
         unsafe { (*control).top.0.store(heap_start, std::sync::atomic::Ordering::Relaxed) };
     }
     must(shared.barrier());
     // SAFETY: as above.
     let first = unsafe { (&raw const (*control).places).read() };
     if first != places {
-        unsafe { (*control).of_teams.set((num_teams, teams_limit)) };
-        // SAFETY: as above.
         return Err(places.refused_by(&first));
     }
     if meeting.rank > 0 {

@@ -120,6 +120,9 @@ extern "C" fn GOMP_taskwait() {}
 extern "C" fn GOMP_taskwait_depend(_depend: *mut *mut c_void) {}
 
 #[unsafe(no_mangle)]
+extern "C" fn GOMP_taskwait_depend_nowait(_depend: *mut *mut c_void) {}
+
+#[unsafe(no_mangle)]
 extern "C" fn GOMP_taskyield() {}
 
 #[unsafe(no_mangle)]

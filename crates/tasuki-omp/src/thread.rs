@@ -57,6 +57,11 @@ pub fn enter_program(number: u32, private_stack: (usize, usize)) {
     OF_PROGRAM.set(true);
 }
 
+/// The number of this thread among all threads of all processes.
+pub fn number() -> u32 {
+    NUMBER.get()
+}
+
 /// A number that no other thread of any process has, and that is not 0: for what a thread owns.
 pub fn owner() -> u32 {
     if OF_PROGRAM.get() {

@@ -95,6 +95,8 @@ pub struct Control {
     pub places: Places,
     /// Written by rank 0 at the start, and by the program.
     pub of_teams: OfTeams,
+    /// The first of the program's threadprivate variables whose copies are made by functions; 0: none.
+    pub registered: AtomicUsize,
     /// The end of what was taken of the heap.
     pub top: TopPage,
     /// Where constructs share out work.
@@ -202,6 +204,12 @@ impl World {
     pub fn of_teams(&self) -> &OfTeams {
         // SAFETY: the control pages live as long as the process, and this is used by atomic operations.
         unsafe { &(*self.control).of_teams }
+    }
+
+    /// See [`Control::registered`].
+    pub fn registered(&self) -> &AtomicUsize {
+        // SAFETY: as above.
+        unsafe { &(*self.control).registered }
     }
 
     /// What a process leaves for rank 0.

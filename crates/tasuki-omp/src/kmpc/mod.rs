@@ -4,19 +4,23 @@
 //!
 //! * [`fork`]: parallel regions.
 //! * This file: barriers, `single`, `critical`, `ordered` and reductions.
-//! * [`loops`]: loops whose iterations are shared out.
-//! * [`tasks`]: tasks, which run where they are made.
+//! * [`loops`], [`doacross`]: loops whose iterations are shared out, and those that wait for others.
+//! * [`private`]: variables of threads that are no thread-local storage.
+//! * [`tasks`], [`reductions`]: tasks, which run where they are made, and what they reduce.
 
-mod fork;
 mod doacross;
+mod fork;
 mod loops;
+mod private;
+mod reductions;
 mod tasks;
 
 use std::cell::Cell;
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{Ordering, fence};
 
 use crate::gomp::told_from;
+use crate::stack::on_private;
 use crate::{loan, lock, thread, work};
 
 /// A place in the source (`ident_t`), not looked at.
@@ -56,7 +60,7 @@ macro_rules! ignored {
 
 ignored! {
     __kmpc_begin __kmpc_end __kmpc_push_proc_bind __kmpc_end_master __kmpc_end_masked __kmpc_end_single
-    __kmpc_end_ordered kmp_set_blocktime
+    __kmpc_end_ordered __kmpc_scope __kmpc_end_scope kmp_set_blocktime
 }
 
 #[unsafe(no_mangle)]
@@ -205,4 +209,54 @@ unsafe extern "C" fn __kmpc_alloc(_thread: c_int, bytes: usize, _allocator: usiz
 unsafe extern "C" fn __kmpc_free(_thread: c_int, memory: *mut c_void, _allocator: usize) {
     // SAFETY: the program promises that the memory came from the function above.
     unsafe { crate::alloc::free(memory) };
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __kmpc_aligned_alloc(
+    _thread: c_int,
+    align: usize,
+    bytes: usize,
+    _allocator: usize,
+) -> *mut c_void {
+    // SAFETY: the function takes any numbers.
+    unsafe { crate::alloc::memalign(align.max(16), bytes) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __kmpc_calloc(
+    _thread: c_int,
+    count: usize,
+    bytes: usize,
+    _allocator: usize,
+) -> *mut c_void {
+    // SAFETY: as above.
+    unsafe { crate::alloc::calloc(count, bytes) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __kmpc_realloc(
+    _thread: c_int,
+    memory: *mut c_void,
+    bytes: usize,
+    _allocator: usize,
+    _before: usize,
+) -> *mut c_void {
+    // SAFETY: the program promises that the memory came from one of these functions.
+    unsafe { crate::alloc::realloc(memory, bytes) }
+}
+
+/// The severity with which an `error` directive ends the program.
+const FATAL: c_int = 2;
+
+/// The program has come to an `error` directive.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __kmpc_error(_place: Place, severity: c_int, message: *const c_char) {
+    let kind = if severity == FATAL { "ends with an error" } else { "warns" };
+    // SAFETY: the program gives a string, or none.
+    let text = if message.is_null() { c"" } else { unsafe { CStr::from_ptr(message) } };
+    on_private(|| eprintln!("tasuki omp: the program {kind}: {}", text.to_string_lossy()));
+    if severity == FATAL {
+        // SAFETY: the call takes a number and does not return.
+        unsafe { libc::exit(1) };
+    }
 }

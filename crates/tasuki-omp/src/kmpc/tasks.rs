@@ -108,6 +108,21 @@ unsafe extern "C" fn __kmpc_omp_task_alloc(
     task
 }
 
+/// A task for a device, which is the host here.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __kmpc_omp_target_task_alloc(
+    place: Place,
+    thread: c_int,
+    flags: c_int,
+    bytes: usize,
+    shared: usize,
+    run: Entry,
+    _device: i64,
+) -> *mut Task {
+    // SAFETY: as above.
+    unsafe { __kmpc_omp_task_alloc(place, thread, flags, bytes, shared, run) }
+}
+
 /// Runs a task, all parts of it, and gives its memory back.
 ///
 /// # Safety
@@ -238,22 +253,6 @@ unsafe fn is_empty(range: &Range, step: i64) -> bool {
     // SAFETY: as the caller promises.
     let (first, last) = unsafe { (*range.first as i64, *range.last as i64) };
     if step < 0 { first < last } else { first > last }
-}
-
-/// A group's reductions: all tasks of the group run in this thread, one after the other, straight into the
-/// variable.
-#[unsafe(no_mangle)]
-extern "C" fn __kmpc_taskred_init(_thread: c_int, _count: c_int, data: *mut c_void) -> *mut c_void {
-    data
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn __kmpc_task_reduction_get_th_data(
-    _thread: c_int,
-    _group: *mut c_void,
-    variable: *mut c_void,
-) -> *mut c_void {
-    variable
 }
 
 /// Functions that have nothing to do, where tasks run at once; those that return a number return 0.

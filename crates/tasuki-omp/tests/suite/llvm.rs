@@ -40,6 +40,32 @@ fn what_clang_makes_of_loops_tasks_and_teams_is_spread() {
     program.is_good(&[(1, 1), (3, 1), (2, 2)], 32);
 }
 
+/// Calls that newer versions of clang make, or older ones for newer versions of OpenMP.
+#[test]
+fn what_newer_versions_of_clang_call_is_there() {
+    let Some(program) = build("clang", "newer.c", &["-fopenmp-version=51"]) else { return };
+    program.is_good(&[(1, 1), (3, 1), (2, 2)], 86);
+    let mut all = program.start(2, 1, 89, &["2", "error"]);
+    let first = all.remove(0).wait_with_output().expect("ends");
+    all.remove(0).wait().expect("ends");
+    let told = text(&first);
+    assert_eq!((first.status.code(), &*first.stdout), (Some(1), &b""[..]), "{told}");
+    assert!(told.contains("the program warns: not well\n"), "{told}");
+    assert!(told.contains("the program ends with an error: not at all\n"), "{told}");
+    let Some(program) = build("clang", "teams.c", &["-fopenmp-version=51"]) else { return };
+    program.is_good(&[(1, 1), (3, 1), (2, 2)], 90);
+}
+
+/// As Fortran of LLVM has them: each use of a threadprivate variable is a call.
+#[test]
+fn threadprivate_variables_need_no_thread_local_storage() {
+    let without = ["-fnoopenmp-use-tls"];
+    let Some(program) = build("clang++", "private.cpp", &without) else { return };
+    program.is_good(&[(1, 1), (3, 1), (2, 2)], 93);
+    let Some(program) = build("clang", "basics.c", &without) else { return };
+    program.is_good(&[(3, 1), (2, 2)], 96);
+}
+
 /// Without optimisation every variable is in memory, and every call is made.
 #[test]
 fn kernels_of_clang_print_what_they_print_on_one_host() {
