@@ -1,8 +1,10 @@
 //! The functions of libgomp that gcc puts calls of into programs: `libgomp_g.h` of gcc 12.
-//! Loops are in [`loops`], those whose iterations wait for others in [`doacross`], tasks in [`crate::tasks`].
+//! Loops are in [`loops`], those whose iterations wait for others in [`doacross`], tasks in [`crate::tasks`],
+//! what tasks reduce in [`reductions`].
 
 mod doacross;
 mod loops;
+pub mod reductions;
 
 use std::ffi::{c_uint, c_void};
 

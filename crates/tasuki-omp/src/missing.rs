@@ -34,9 +34,8 @@ macro_rules! all_missing {
 
 all_missing! {
     GOMP_loop_start GOMP_loop_ordered_start GOMP_loop_ull_start GOMP_loop_ull_ordered_start
-    GOMP_loop_doacross_start GOMP_loop_ull_doacross_start GOMP_sections2_start GOMP_parallel_reductions
-    GOMP_parallel_loop_runtime_start GOMP_taskgroup_reduction_register
-    GOMP_taskgroup_reduction_unregister GOMP_task_reduction_remap GOMP_workshare_task_reduction_unregister
+    GOMP_loop_doacross_start GOMP_loop_ull_doacross_start GOMP_sections2_start
+    GOMP_parallel_loop_runtime_start GOMP_workshare_task_reduction_unregister
     GOMP_parallel_start GOMP_parallel_end GOMP_parallel_loop_dynamic_start
     GOMP_parallel_loop_static_start GOMP_parallel_loop_guided_start GOMP_parallel_sections_start
 }

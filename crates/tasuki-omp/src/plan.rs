@@ -29,11 +29,13 @@ pub struct Settings {
     pub limit: u32,
     /// Of the league around this place: the team, counted from 0, and how many there are.
     pub team: (u32, u32),
+    /// Where tasks find their copies of what they reduce (`gomp::reductions`); 0: there is none.
+    pub reductions: usize,
 }
 
 impl Settings {
     /// Nothing is set.
-    pub const NONE: Settings = Settings { schedule: None, wanted: 0, limit: 0, team: (0, 1) };
+    pub const NONE: Settings = Settings { schedule: None, wanted: 0, limit: 0, team: (0, 1), reductions: 0 };
 }
 
 /// A loop, the same in all threads of a team.
@@ -139,12 +141,12 @@ pub struct Region {
 
 impl Region {
     /// Words of a region that is told, before those of its call.
-    const WORDS: usize = 15;
+    const WORDS: usize = 16;
 
     /// As it is told: words of 8 bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let plan = self.plan.unwrap_or(Loop::NONE.plan);
-        let Settings { schedule, wanted, limit, team } = self.settings;
+        let Settings { schedule, wanted, limit, team, reductions } = self.settings;
         let schedule = schedule.unwrap_or((1, 0));
         let words: [u64; Region::WORDS] = [
             self.threads.into(),
@@ -161,6 +163,7 @@ impl Region {
             wanted.into(),
             limit.into(),
             u64::from(team.0) << 32 | u64::from(team.1),
+            reductions as u64,
             self.blocked,
         ];
         let call = self.call.as_ref().map_or_else(Vec::new, Call::to_words);
@@ -177,10 +180,11 @@ impl Region {
         let (head, call) = words.split_first_chunk::<{ Region::WORDS }>()?;
         let [threads, ticket, is_loop, start, step, total, chunk, kind, ordered, run_kind, run_chunk, ..] =
             *head;
-        let [.., wanted, limit, team, blocked] = *head;
+        let [.., wanted, limit, team, reductions, blocked] = *head;
         let schedule = Some((run_kind as u32, run_chunk as i64));
         let team = ((team >> 32) as u32, team as u32);
-        let settings = Settings { schedule, wanted: wanted as u32, limit: limit as u32, team };
+        let (wanted, limit, reductions) = (wanted as u32, limit as u32, reductions as usize);
+        let settings = Settings { schedule, wanted, limit, team, reductions };
         let kind = [Kind::Static, Kind::Dynamic, Kind::Guided].into_iter().find(|one| *one as u64 == kind)?;
         let plan = Plan { start: start as i64, step: step as i64, total, chunk, kind, ordered: ordered != 0 };
         let plan = (is_loop != 0).then_some(plan);

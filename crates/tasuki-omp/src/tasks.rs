@@ -6,6 +6,7 @@
 use std::ffi::{c_int, c_long, c_uint, c_ulong, c_ulonglong, c_void};
 
 use crate::call::Function;
+use crate::gomp::reductions;
 use crate::missing::missing;
 use crate::thread;
 
@@ -14,6 +15,11 @@ type CopyFunction = unsafe extern "C" fn(*mut c_void, *mut c_void);
 
 /// The flag of a loop of tasks that goes up (`GOMP_TASK_FLAG_UP` of `gomp-constants.h`).
 const TASK_UP: c_uint = 1 << 8;
+
+/// Flags of a loop of tasks: it reduces (`GOMP_TASK_FLAG_REDUCTION`); it is no group of its own
+/// (`GOMP_TASK_FLAG_NOGROUP`), and its reductions are those of the group around it.
+const TASK_REDUCES: c_uint = 1 << 12;
+const TASK_NO_GROUP: c_uint = 1 << 11;
 
 /// The flag of a task that ends by an event (`GOMP_TASK_FLAG_DETACH`).
 const TASK_DETACHED: c_uint = 1 << 13;
@@ -46,14 +52,17 @@ unsafe extern "C" fn GOMP_taskloop(
     copy: Option<CopyFunction>,
     size: c_long,
     align: c_long,
-    _flags: c_uint,
+    flags: c_uint,
     _tasks: c_ulong,
     _priority: c_int,
     start: c_long,
     end: c_long,
     step: c_long,
 ) {
-    if (step > 0 && start < end) || (step < 0 && start > end) {
+    let has_any = (step > 0 && start < end) || (step < 0 && start > end);
+    // SAFETY: the program gives what the loop's tasks use.
+    unsafe { begin_reductions(flags, data, has_any) };
+    if has_any {
         // SAFETY: as above; the first two words of the arguments are the task's part of the loop.
         unsafe { run_task(function, data, copy, size as usize, align as usize, Some([start, end])) };
     }
@@ -75,10 +84,32 @@ unsafe extern "C" fn GOMP_taskloop_ull(
     step: c_ulonglong,
 ) {
     let goes_up = flags & TASK_UP != 0;
-    if (goes_up && start < end) || (!goes_up && start > end && step != 0) {
+    let has_any = (goes_up && start < end) || (!goes_up && start > end && step != 0);
+    // SAFETY: as above.
+    unsafe { begin_reductions(flags, data, has_any) };
+    if has_any {
         let part = [start as c_long, end as c_long];
         // SAFETY: as above.
         unsafe { run_task(function, data, copy, size as usize, align as usize, Some(part)) };
+    }
+}
+
+/// A loop of tasks begins that may reduce: without iterations there are no copies, which the program is told.
+///
+/// # Safety
+/// Behind the task's part of the loop is the place of the reductions, if there are any.
+unsafe fn begin_reductions(flags: c_uint, data: *mut c_void, has_any: bool) {
+    if flags & (TASK_REDUCES | TASK_NO_GROUP) != TASK_REDUCES {
+        return;
+    }
+    // SAFETY: as the caller promises.
+    unsafe {
+        let lists = *data.cast::<*mut usize>().add(2);
+        if has_any {
+            reductions::register(lists, thread::member().threads);
+        } else {
+            *lists.add(2) = 0;
+        }
     }
 }
 

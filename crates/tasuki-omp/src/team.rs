@@ -63,11 +63,8 @@ fn enter(region: &Region, id: u32) {
 /// processes have no part in, and what the region uses may lie there: it has one thread then.
 pub fn parallel(mut call: Call, wanted: u32, plan: Option<Plan>) {
     let member = thread::member();
-    let here = psm::stack_pointer() as usize;
-    let world =
-        World::get().filter(|world| member.level == 0 && world.shared.rank() == 0 && world.is_shared(here));
-    let threads = world.map_or(1, |world| world.team(wanted));
-    let Some(world) = world.filter(|_| threads > 1) else {
+    let threads = threads_of_next(wanted);
+    let Some(world) = World::get().filter(|_| threads > 1) else {
         return alone(&call, plan);
     };
     let place = call.place();
@@ -102,6 +99,14 @@ pub fn parallel(mut call: Call, wanted: u32, plan: Option<Plan>) {
         unsafe { loan.take_back_changed() };
     }
     on_private(|| drop((call, region)));
+}
+
+/// Threads of the region to which the program comes, if it wants so many.
+pub fn threads_of_next(wanted: u32) -> u32 {
+    let here = psm::stack_pointer() as usize;
+    let is_first = |world: &&World| thread::member().level == 0 && world.shared.rank() == 0;
+    let world = World::get().filter(is_first).filter(|world| world.is_shared(here));
+    world.map_or(1, |world| world.team(wanted))
 }
 
 /// What a thread is in when it comes to a region of one thread, and again when that has ended.
@@ -155,11 +160,6 @@ pub fn league(teams: u32, limit: u32, mut run: impl FnMut()) {
     thread::set_settings(own);
 }
 
-/// What the processes beside rank 0 do until the program ends.
-pub fn serve(world: &'static World) {
-    loop {
-        let told = must(world.shared.hear());
-        // SAFETY: rank 0 tells nothing else, and code lies at the same addresses there.
 /// What a team of a league begins with, where a thread has `own`.
 fn of_team(own: Settings, team: (u32, u32), limit: u32) -> Settings {
     let limit = [own.limit, limit].into_iter().filter(|limit| *limit > 0).min().unwrap_or(0);
@@ -184,6 +184,11 @@ pub fn next_of_league(teams: u32, limit: u32, first: bool) -> bool {
     is_there
 }
 
+/// What the processes beside rank 0 do until the program ends.
+pub fn serve(world: &'static World) {
+    loop {
+        let told = must(world.shared.hear());
+        // SAFETY: rank 0 tells nothing else, and code lies at the same addresses there.
         let Some(region) = (unsafe { Region::from_bytes(&told) }) else { return };
         let Some(place) = region.call.as_ref().map(Call::place) else { return };
         world.note_region(Some(place));

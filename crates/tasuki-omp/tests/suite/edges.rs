@@ -63,6 +63,13 @@ fn teams_are_as_many_and_as_large_as_they_are_said_to_be() {
     }
 }
 
+#[test]
+fn tasks_add_to_what_is_around_them() {
+    let program = Program::build("reductions.c");
+    assert_eq!(program.alone(3, &["3"]), "good 3\n");
+    program.is_good(&[(1, 1), (3, 1), (2, 2)], 98);
+}
+
 /// What the user has loaded before the program is loaded behind this library, and before programs that the
 /// program starts, which this library is not for.
 #[test]

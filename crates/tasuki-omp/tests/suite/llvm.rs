@@ -54,6 +54,8 @@ fn what_newer_versions_of_clang_call_is_there() {
     assert!(told.contains("the program ends with an error: not at all\n"), "{told}");
     let Some(program) = build("clang", "teams.c", &["-fopenmp-version=51"]) else { return };
     program.is_good(&[(1, 1), (3, 1), (2, 2)], 90);
+    let Some(program) = build("clang", "reductions.c", &["-fopenmp-version=51"]) else { return };
+    program.is_good(&[(1, 1), (2, 2)], 101);
 }
 
 /// As Fortran of LLVM has them: each use of a threadprivate variable is a call.
