@@ -24,6 +24,9 @@ pub enum InternalCommand {
     /// Starts and watches the ranks of one job on this host
     #[command(hide = true)]
     Shepherd,
+    /// What runs on every host of a job whose ranks `run --launcher none` starts
+    #[command(name = tasuki_ranks::AGENT_COMMAND, hide = true)]
+    RanksAgent,
     /// Manual pages and completions for packages
     #[command(hide = true)]
     Pages {

@@ -4,11 +4,26 @@ use super::{debug::DebugCommands, overwrite::Overwrite, sharing::SharingArgs};
 use crate::transport::Wanted;
 use clap::{ArgGroup, Args, ValueEnum};
 use std::{ffi::OsString, path::PathBuf, time::Duration};
+use tasuki_control::Sharing;
 use tasuki_launch::Placement;
+use tasuki_terminal::Failure;
 
-/// Options with which `--resident` cannot be given, and those that need them. Where one is there, clap does
-/// not ask for `--resident`.
+/// Options with which `--resident` cannot be given, and those that need them.
 const NOT_RESIDENT: [&str; 8] = ["dry_run", "copy", "files", "trace", "report", "cores", "debug", "stop_at"];
+/// Options with which `--launcher` cannot be given: of MPIs, of their launchers, and of the daemons.
+const NOT_LAUNCHER: [&str; 11] = [
+    "resident",
+    "dry_run",
+    "copy",
+    "files",
+    "trace",
+    "report",
+    "watch_hangs",
+    "cores",
+    "debug",
+    "stop_at",
+    "mpi",
+];
 /// More ranks than this are a mistake in the number: how a job is started is worked out for each of them.
 const RANKS_MAX: i64 = 1 << 16;
 
@@ -19,6 +34,13 @@ pub enum By {
     Node,
     /// A host's cores before the next host
     Slot,
+}
+
+/// What starts ranks in the place of an MPI's launcher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Launcher {
+    /// Tasuki itself: for programs without an MPI
+    None,
 }
 
 /// Options of `tasuki run`.
@@ -34,6 +56,8 @@ pub enum By {
   tasuki run -n 4 --cores ./a.out            # core files of ranks that crash, from all hosts, for gdb
   tasuki run -n 4 --debug ./a.out            # ranks stop in MPI_Init: one prompt for their debuggers
   tasuki run -n 4 --resident ./a.out         # ranks started by the hosts' daemons, without ssh
+  tasuki run -n 4 --launcher none --cluster cluster.toml python3 train.py
+                                             # torch.distributed, or any sockets, without a launcher
 
 Variables TASUKI_*, FI_LOG_* and LD_PRELOAD of this shell reach all ranks, others with --export. While it
 runs, `tasuki stats --watch` shows what each rail carries; `tasuki doctor ./a.out` says beforehand what would
@@ -49,15 +73,27 @@ pub struct RunArgs {
     /// Have the daemons of the hosts start the ranks (of any MPI, or without one), in turn with other jobs
     #[arg(long, conflicts_with_all = ["dry_run", "copy", "trace"])]
     pub resident: bool,
-    /// With --resident: begin every line with the rank that wrote it
-    #[arg(long, requires = "resident", conflicts_with_all = NOT_RESIDENT)]
+    /// With `none`: ranks of a program without an MPI, as of torch.distributed, or of sockets of its own, are
+    /// started by this command. They find each other by RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and
+    /// MASTER_PORT
+    #[arg(long, value_enum, conflicts_with_all = NOT_LAUNCHER)]
+    pub launcher: Option<Launcher>,
+    /// With --launcher: the port at which rank 0 is met; without it one that is free on its host
+    #[arg(
+        long,
+        value_parser = clap::value_parser!(u16).range(1..),
+        requires = "launcher",
+        conflicts_with_all = NOT_LAUNCHER
+    )]
+    pub port: Option<u16>,
+    /// With --resident or --launcher: begin every line with the rank that wrote it
+    #[arg(long, conflicts_with_all = NOT_RESIDENT)]
     pub label: bool,
-    /// With --resident: end the job when it has run so long: 90s, 10m, 24h
+    /// With --resident or --launcher: end the job when it has run so long: 90s, 10m, 24h
     #[arg(
         long,
         value_name = "DURATION",
         value_parser = super::time::duration,
-        requires = "resident",
         conflicts_with_all = NOT_RESIDENT
     )]
     pub timeout: Option<Duration>,
@@ -134,6 +170,27 @@ pub struct RunArgs {
     /// Whether files that are there already are replaced.
     #[command(flatten)]
     pub overwrite: Overwrite,
+}
+
+impl RunArgs {
+    /// Refuses options that would have no effect.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn check(&self) -> Result<(), Failure> {
+        if !self.debug && !self.debugger.command.is_empty() {
+            return Err(Failure::usage("--command is for --debug"));
+        }
+        if !self.resident && self.sharing.sharing() != Sharing::default() {
+            let what = "--share, --urgent and --memory are for --resident, or `tasuki submit`";
+            return Err(Failure::usage(what));
+        }
+        let is_ours = self.resident || self.launcher.is_some();
+        if !is_ours && (self.label || self.timeout.is_some()) {
+            return Err(Failure::usage("--label and --timeout are for --resident, or --launcher none"));
+        }
+        Ok(())
+    }
 }
 
 /// A program, and how its ranks are to run.

@@ -88,10 +88,42 @@ fn no_argument_is_accepted_without_what_it_requires() {
         "run -n 2 --cores --timeout 3s a.out",
         "run -n 2 --resident --stop-at main a.out",
         "run -n 2 --dry-run --files x a.out",
+        "run -n 2 --port 29500 a.out",
+        "run -n 2 --launcher none --port 0 a.out",
+        "run -n 2 --launcher none --resident a.out",
+        "run -n 2 --launcher none --mpi mpich a.out",
+        "run -n 2 --launcher none --trace x a.out",
         "daemon --start --json",
     ] {
         let argv = std::iter::once("tasuki").chain(line.split(' '));
         assert!(Tasuki::command().try_get_matches_from(argv).is_err(), "{line}");
+    }
+}
+
+/// Nothing but the daemons and `--launcher none` labels lines and counts time: an MPI's own launcher does
+/// not.
+#[test]
+fn options_of_ranks_need_something_that_starts_ranks() {
+    let check = |line: &str| {
+        let argv = std::iter::once("tasuki").chain(line.split(' '));
+        let Command::Run(arguments) = Tasuki::try_parse_from(argv).expect(line).command else {
+            panic!("{line}")
+        };
+        arguments.check().map_err(|failure| (failure.code, failure.message))
+    };
+    for line in
+        ["run -n 2 --launcher none --label --timeout 3s --port 4000 a.out", "run -n 2 --resident --label x"]
+    {
+        assert_eq!(check(line), Ok(()), "{line}");
+    }
+    for (line, words) in [
+        ("run -n 2 --label a.out", "--launcher none"),
+        ("run -n 2 --timeout 3s a.out", "--launcher none"),
+        ("run -n 2 --launcher none --share a.out", "--resident"),
+        ("run -n 2 --command bt a.out", "--debug"),
+    ] {
+        let (code, said) = check(line).expect_err(line);
+        assert!(code == 2 && said.contains(words), "{line}: {said}");
     }
 }
 

@@ -120,6 +120,7 @@ fn internal(command: InternalCommand) -> Result<ExitCode, Failure> {
         InternalCommand::DiscoverAgent => discover::agent(),
         InternalCommand::DiscoverGuard { nics } => discover::guard(&nics),
         InternalCommand::Shepherd => Ok(tasuki_shepherd::process_main()),
+        InternalCommand::RanksAgent => Ok(tasuki_ranks::agent_main()),
         InternalCommand::Pages { folder } => pages::write(&folder),
         InternalCommand::StatsPages => stats::pages(),
         InternalCommand::LoadAgent => top::agent(),

@@ -15,15 +15,14 @@ use std::{
 };
 use tasuki_args::{EnvArgs, Library, RunArgs, transport::choose};
 use tasuki_cluster::Cluster;
-use tasuki_control::Sharing;
 use tasuki_copy::{Needed, Wanted};
 use tasuki_cores::Cores;
 use tasuki_debug::stand;
 use tasuki_fleet::{Fleet, LabHosts, SshHosts};
 use tasuki_hang::HangWatch;
 use tasuki_job::{
-    Finder, JobFacts, JobRequest, KeyAdvice, Recording, RunError, check_one_network, facts, key_advice,
-    own_environment, own_provider, run_name,
+    Finder, JobFacts, JobRequest, KeyAdvice, PlainRequest, Recording, RunError, check_one_network, facts,
+    key_advice, own_environment, own_provider, run_name,
 };
 use tasuki_lab::Exit;
 use tasuki_launch::{Detected, Flavour, Mpi, NcclPlugin, Origin, Setting, environment, torch_settings};
@@ -35,17 +34,15 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     arguments.overwrite.check_file(arguments.trace.as_deref())?;
     arguments.overwrite.check_file(arguments.report.as_deref())?;
     let program = &arguments.program;
-    if !arguments.debug && !arguments.debugger.command.is_empty() {
-        return Err(Failure::usage("--command is for --debug"));
-    }
+    arguments.check()?;
     if arguments.debug && arguments.stand.is_none() {
         return run_debugged(arguments);
     }
     if arguments.resident {
         return jobs::run(arguments);
     }
-    if arguments.sharing.sharing() != Sharing::default() {
-        return Err(Failure::usage("--share, --urgent and --memory are for --resident, or `tasuki submit`"));
+    if arguments.launcher.is_some() {
+        return run_plain(arguments);
     }
     let detected = Finder::local()?.detect(&program.program, program.mpi.as_deref())?;
     let transport = choose(program.transport, &detected.mpi)?;
@@ -100,6 +97,23 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         keep(arguments, &fleet, &recording, before)?;
     }
     Ok(exit_code(exit))
+}
+
+/// Runs a program without an MPI.
+fn run_plain(arguments: &RunArgs) -> Result<ExitCode, Failure> {
+    let RunArgs { program, label, timeout, .. } = arguments;
+    let request = PlainRequest {
+        ranks: program.ranks,
+        program: &program.program,
+        transport: program.transport.map(Into::into),
+        placement: program.placement(),
+        exports: &program.export,
+        port: arguments.port,
+        folder: std::env::current_dir()?,
+    };
+    let fleet = Fleet::find(program.lab.as_deref(), arguments.cluster.as_deref())?;
+    let options = tasuki_ranks::Options { label: *label, timeout: *timeout };
+    Ok(ExitCode::from(tasuki_ranks::run(&request, &fleet, options)?))
 }
 
 /// Writes the trace and the report of a job that has ended, if they are wanted.

@@ -28,4 +28,5 @@ pub use fleet::Fleet;
 pub use lab::LabHosts;
 pub use local::{host_name, this_program};
 pub use ssh::SshHosts;
+pub use stream::Tail;
 pub use task::Task;

@@ -66,6 +66,17 @@ pub enum RunError {
     /// A variable to be exported has no value.
     #[error("--export {0}: there is no such variable; write {0}=VALUE")]
     NoVariable(String),
+    /// The transport is libfabric's shared memory, and the program has no MPI.
+    #[error("--transport shm is for MPIs; without one, ranks of a host have what their libraries bring")]
+    PlainShm,
+    /// Tasuki is asked for, and its plug-in for NCCL is not there.
+    #[error("--transport tasuki: there is no {}: {remedy}", file.display())]
+    NoPlugin {
+        /// Where it would be.
+        file: PathBuf,
+        /// The command that puts it there.
+        remedy: String,
+    },
     /// Hosts run another version of Tasuki, or do not answer.
     #[error("{0}")]
     Versions(String),

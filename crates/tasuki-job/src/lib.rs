@@ -4,7 +4,8 @@
 //! [`Finder`] finds a program's MPI, [`choose`] its transport, [`facts`] what there is to know of the hosts.
 //! A [`JobRequest`] becomes the launcher's command ([`JobRequest::prepare`]), which [`PreparedJob::run`]
 //! runs. For the resident runtime a [`WorkRequest`] becomes what its daemons need to start the ranks
-//! themselves.
+//! themselves. A [`PlainRequest`] is a job of a program without an MPI, whose ranks find each other by their
+//! environment.
 #![forbid(unsafe_code)]
 
 mod child;
@@ -13,6 +14,7 @@ mod error;
 mod facts;
 mod finder;
 mod names;
+mod plain;
 mod prepare;
 mod process;
 mod random;
@@ -26,6 +28,7 @@ pub use deploy::{copy_to_all, lacking};
 pub use error::RunError;
 pub use facts::{check_one_network, facts, lab_facts};
 pub use finder::{Finder, own_environment};
+pub use plain::{PlainJob, PlainPart, PlainRequest};
 pub use prepare::{JobRequest, KeyAdvice, PreparedJob, add_key, job_of, key_advice, shared_paths};
 pub use random::digits as random_digits;
 pub use random::run_name;

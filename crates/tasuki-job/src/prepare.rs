@@ -5,7 +5,7 @@ use crate::{
     facts::{cluster_facts, local_cluster},
     names::check_names,
     random,
-    setup::{Answers, OR_TCP, ask, check_program, check_ready, with_cores},
+    setup::{Answers, OR_COPY, OR_TCP, ask, check_program, check_ready, with_cores},
     transport::{passed_on, paths},
 };
 use nix::unistd::Uid;
@@ -18,7 +18,7 @@ use tasuki_lab::{ExecRequest, Exit, Job as LabJob, Lab};
 use tasuki_launch::{Detected, Facts, Job, JobHost, LaunchCommand, Mpi, Placement, STOP_GRACE, Transport};
 
 /// The variable with the key of the job, which every endpoint reads.
-const JOB_KEY: &str = "TASUKI_JOB_KEY";
+pub(crate) const JOB_KEY: &str = "TASUKI_JOB_KEY";
 
 /// Words of a shell that draw a key for a job: 16 random bytes in hexadecimal.
 const NEW_KEY: &str = r#""$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')""#;
@@ -203,7 +203,7 @@ impl PreparedJob {
         if !has_rails {
             check_ready(fleet, &answers, OR_TCP)?;
         }
-        check_program(&answers, &self.hosts)
+        check_program(&answers, &self.hosts, OR_COPY)
     }
 
     fn run_in_lab(self, lab: &Lab, first: &str) -> Result<Exit, RunError> {

@@ -108,6 +108,10 @@ pub fn ready_cluster(fleet: &Fleet, readiness: Readiness) -> Result<Cluster, Run
 /// What else helps, besides setting hosts up, where a job could run over TCP.
 pub(crate) const OR_TCP: &str = " (or --transport tcp)";
 
+/// What else helps where a program is missing, for programs that can be sent.
+pub(crate) const OR_COPY: &str = "; or `tasuki run --copy` sends it to all hosts for the job, with its \
+                                  libraries and the files of --files";
+
 /// Refuses a job over Tasuki whose hosts cannot run it. `alternative` is said behind the command that sets
 /// hosts up.
 ///
@@ -160,11 +164,11 @@ fn complaint(tables: &[RailTable], answers: &Answers, remedy: &str) -> Option<St
 }
 
 /// Refuses a job whose program is missing on hosts that have ranks. Hosts that did not answer are passed
-/// over: others say more of them.
+/// over: others say more of them. `alternative` is said behind what helps.
 ///
 /// # Errors
 /// If there are such hosts; the error names them, the path, and what helps.
-pub(crate) fn check_program(answers: &Answers, hosts: &[String]) -> Result<(), RunError> {
+pub(crate) fn check_program(answers: &Answers, hosts: &[String], alternative: &str) -> Result<(), RunError> {
     let lacking = answers.iter().filter(|(host, _)| hosts.contains(host));
     let lacking = lacking.filter_map(|(host, answer)| {
         let path = answer.as_ref().ok()?.lacks.first()?;
@@ -174,11 +178,7 @@ pub(crate) fn check_program(answers: &Answers, hosts: &[String]) -> Result<(), R
     if lacking.is_empty() {
         return Ok(());
     }
-    Err(RunError::NoProgram(format!(
-        "{}\nPut it there, at the same path; or `tasuki run --copy` sends it to all hosts for the job, with \
-         its libraries and the files of --files",
-        lacking.join("\n")
-    )))
+    Err(RunError::NoProgram(format!("{}\nPut it there, at the same path{alternative}", lacking.join("\n"))))
 }
 
 /// The errors of the hosts that did not answer, one a line; `None`: all hosts answered.

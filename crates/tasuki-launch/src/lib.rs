@@ -62,7 +62,7 @@ pub use mpi::{Device, Mpi};
 pub use nccl::NcclPlugin;
 pub use openmp::{OpenMp, OpenMpError};
 pub use origin::Origin;
-pub use placement::Placement;
+pub use placement::{Placement, hosts_of_ranks};
 pub use probe::probe_main;
 pub use program::find as find_program;
 pub use provider::{Provider, ProviderError};

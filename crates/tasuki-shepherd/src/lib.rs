@@ -50,6 +50,7 @@ pub use process::process_main;
 pub use spec::{Ids, JobSpec, Limit, OwnerEnd, Pmi, Program, RankSpec, User};
 pub use sweep::sweep;
 pub use turns::{Kept, Turns};
+pub use wire::{Inbox, Message};
 
 /// Bytes of standard input that an owner may send beyond those that [`Event::InputTaken`] has told.
 pub const INPUT_WINDOW: usize = 64 << 10;

@@ -5,12 +5,14 @@
 mod output;
 
 mod failure;
+mod labels;
 mod table;
 mod terminal;
 mod units;
 
 pub use crate::{
     failure::{Failure, NOT_STARTED},
+    labels::Labels,
     output::{end, in_a_line, put, put_error, put_text, visible, visible_json, written},
     table::{Rows, lines, table},
     terminal::{

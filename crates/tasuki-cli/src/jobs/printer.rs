@@ -1,19 +1,16 @@
 //! What ranks have written, as they wrote it, or with the rank before every line.
 
-use std::{
-    collections::BTreeMap,
-    io::{self, Write},
-};
+use std::io::{self, Write};
 use tasuki_control::{Bytes, Kind, Record, Stream, Work};
 use tasuki_openmpi::Tags;
+use tasuki_terminal::Labels;
 
 /// Prints what ranks have written.
 pub struct Printer {
     label: bool,
     /// What the launcher of an Open MPI, through which all of it comes, says of who wrote it.
     tags: Option<Tags>,
-    /// Whether the last line of a writer's stream is not at its end yet.
-    open: BTreeMap<(String, bool), bool>,
+    labels: Labels,
 }
 
 /// Has the launcher of an Open MPI say which rank has written each line.
@@ -29,7 +26,7 @@ impl Printer {
     /// `mpi`: that of the job.
     pub fn new(label: bool, mpi: Option<&str>) -> Self {
         let tags = mpi.filter(|_| label).and_then(Tags::of);
-        Self { label, tags, open: BTreeMap::new() }
+        Self { label, tags, labels: Labels::default() }
     }
 
     /// Prints a piece of output.
@@ -45,10 +42,10 @@ impl Printer {
         let (rest, has_seen) = (tags.rest(), tags.has_seen());
         for (writer, is_error, piece) in rest {
             let mut bytes = Vec::new();
-            self.add(&writer.to_string(), is_error, &piece, &mut bytes);
+            self.labels.add(&writer.to_string(), is_error, &piece, &mut bytes);
             write(is_error, &bytes)?;
         }
-        if !has_seen && !self.open.is_empty() {
+        if !has_seen && !self.labels.is_empty() {
             eprintln!(
                 "tasuki: mpirun was not asked which rank wrote what, as `tasuki run --resident --label` does"
             );
@@ -59,26 +56,14 @@ impl Printer {
     fn labelled(&mut self, record: &Record, is_error: bool) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(record.bytes.len() + 16);
         match &mut self.tags {
-            None => self.add(&record.rank.to_string(), is_error, &record.bytes, &mut bytes),
+            None => self.labels.add(&record.rank.to_string(), is_error, &record.bytes, &mut bytes),
             Some(tags) => {
                 for (writer, piece) in tags.take(record.rank, is_error, &record.bytes) {
-                    self.add(&writer.to_string(), is_error, &piece, &mut bytes);
+                    self.labels.add(&writer.to_string(), is_error, &piece, &mut bytes);
                 }
             }
         }
         bytes
-    }
-
-    /// Adds what a writer has written, with its name before every line.
-    fn add(&mut self, writer: &str, is_error: bool, piece: &[u8], bytes: &mut Vec<u8>) {
-        let is_open = self.open.entry((writer.to_owned(), is_error)).or_default();
-        for line in piece.split_inclusive(|byte| *byte == b'\n') {
-            if !*is_open {
-                bytes.extend(format!("[{writer}] ").into_bytes());
-            }
-            bytes.extend(line);
-            *is_open = !line.ends_with(b"\n");
-        }
     }
 }
 

@@ -30,6 +30,7 @@ mod output;
 mod paper;
 mod paths;
 mod prometheus;
+mod ranks;
 mod simulate;
 mod stacks;
 mod terminal;
