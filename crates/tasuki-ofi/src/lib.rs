@@ -22,7 +22,9 @@ mod limits;
 #[doc(hidden)]
 pub mod log;
 mod members;
+mod memory;
 mod names;
+mod nic;
 mod object;
 mod provider;
 mod queue;
