@@ -33,11 +33,16 @@ const VERSION: u32 = fi_version(1, 17);
 /// load the system's libfabric.
 #[unsafe(no_mangle)]
 pub extern "C" fn tasuki_front_calls(version: u32) -> *const Calls {
-    if version != VERSION || !provider::serve(Host::of(fi_version_here, dupinfo, freeinfo)) {
+    if version != VERSION || !provider::serve(own_host()) {
         return ptr::null();
     }
     note!("called by Tasuki's libfabric in front of the system's");
     &CALLS
+}
+
+/// The libfabric that these functions are.
+fn own_host() -> Host {
+    Host::of(fi_version_here, dupinfo, freeinfo)
 }
 
 unsafe extern "C" fn fi_version_here() -> u32 {
@@ -59,7 +64,7 @@ unsafe extern "C" fn getinfo(
         // SAFETY: the arguments are a caller's of fi_getinfo(3), who vouches for them.
         unsafe {
             only_tasuki(hints.as_ref())?;
-            getinfo::getinfo(version, node, service, flags, hints, info)?;
+            getinfo::getinfo(&own_host(), version, (node, service), flags, hints, info)?;
             complete(*info, version)
         }
     })

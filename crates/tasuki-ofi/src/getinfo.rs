@@ -11,18 +11,19 @@ use crate::nic;
 use crate::abi::*;
 use crate::guard::{Errno, Ret};
 use crate::hints::{Asked, check};
+use crate::host::Host;
 use crate::limits::*;
 use crate::note;
 use crate::provider;
 
-/// One entry, or `FI_ENODATA`.
+/// One entry, made by the libfabric that asks, or `FI_ENODATA`.
 ///
 /// # Safety
 /// The arguments are as fi_getinfo(3) demands.
 pub unsafe fn getinfo(
+    host: &Host,
     version: u32,
-    node: *const c_char,
-    service: *const c_char,
+    (node, service): (*const c_char, *const c_char),
     flags: u64,
     hints: *const Info,
     info: *mut *mut Info,
@@ -40,7 +41,6 @@ pub unsafe fn getinfo(
         let name = |text: *const c_char| (!text.is_null()).then(|| CStr::from_ptr(text));
         ends(name(node), name(service), flags, hints.as_ref())
     }?;
-    let host = provider::host().ok_or(Errno(FI_ENODATA))?;
     let entry = host.alloc_info();
     if entry.is_null() {
         return Err(Errno(FI_ENOMEM));

@@ -55,6 +55,11 @@ impl Host {
         Host { version, dup_info, free_info, log: None }
     }
 
+    /// Whether it is this other libfabric: a process may hold several.
+    pub fn is(&self, other: &Host) -> bool {
+        ptr::fn_addr_eq(self.dup_info, other.dup_info)
+    }
+
     /// Finds the library that is calling; to be used inside a call of it.
     pub fn find() -> Option<Host> {
         Host::of_caller().or_else(Host::by_name).or_else(|| {
