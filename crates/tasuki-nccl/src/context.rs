@@ -1,7 +1,9 @@
-//! What a call of `init` makes: one for each communicator from version 11 of the interface on, one for the
-//! process before.
+//! What a call of `init` makes: one for each communicator from version 11 of the interface on; before that
+//! one for each thread of NCCL that connects.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 
 use tasuki_engine::Options;
 
@@ -14,7 +16,7 @@ use crate::net::Net;
 pub(crate) struct Context {
     pub log: Log,
     net: Mutex<Option<Arc<Net>>>,
-    /// It is that of the process.
+    /// Other communicators may use it, too.
     is_shared: bool,
 }
 
@@ -58,20 +60,76 @@ impl Context {
     }
 }
 
-/// The context of the process, for versions of the interface whose calls name none.
-static OF_PROCESS: Mutex<Option<Arc<Context>>> = Mutex::new(None);
+/// The contexts of the process, for versions of the interface whose calls name none.
+static OF_PROCESS: Mutex<Option<Contexts>> = Mutex::new(None);
 
-/// Makes the context of the process, unless it is there.
+/// Contexts by the threads that listen and connect. In NCCL each communicator has a thread for that, which
+/// those alone share that share all their resources: so an aborted communicator ends no connections but its
+/// own.
+struct Contexts {
+    log: Log,
+    /// The context that `init` has made, until the first thread takes it.
+    first: Option<Arc<Context>>,
+    by_thread: HashMap<ThreadId, Arc<Context>>,
+}
+
+impl Contexts {
+    fn open(log: Log) -> Result<Contexts, Error> {
+        let first = Some(Arc::new(Context::open_as(log, true)?));
+        Ok(Contexts { log, first, by_thread: HashMap::new() })
+    }
+
+    /// The context of a thread; its endpoint opens when it is needed.
+    fn of(&mut self, thread: ThreadId) -> Arc<Context> {
+        if let Some(context) = self.by_thread.get(&thread) {
+            return Arc::clone(context);
+        }
+        // Threads that have ended, or have no connection left, need none.
+        self.by_thread.retain(|_, context| Arc::strong_count(context) > 1 || context.lock().is_some());
+        let new = || Arc::new(Context { log: self.log, net: Mutex::new(None), is_shared: true });
+        let context = self.first.take().unwrap_or_else(new);
+        self.by_thread.insert(thread, Arc::clone(&context));
+        context
+    }
+}
+
+/// Makes the contexts of the process, unless they are there.
 pub(crate) fn open_for_process(log: Log) -> Result<(), Error> {
-    let mut context = OF_PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
-    if context.is_none() {
-        *context = Some(Arc::new(Context::open_as(log, true)?));
+    let mut contexts = OF_PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
+    if contexts.is_none() {
+        *contexts = Some(Contexts::open(log)?);
     }
     Ok(())
 }
 
-/// The context of the process.
+/// The context of the calling thread.
 pub(crate) fn of_process() -> Result<Arc<Context>, Error> {
-    let context = OF_PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
-    context.clone().ok_or_else(|| Error::new(Code::Internal, "init was not called"))
+    let mut contexts = OF_PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
+    let contexts = contexts.as_mut().ok_or_else(|| Error::new(Code::Internal, "init was not called"))?;
+    Ok(contexts.of(thread::current().id()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_have_endpoints_of_their_own_and_the_first_has_that_of_init() {
+        let mut contexts = Contexts::open(Log(None)).expect("an endpoint");
+        let opened = contexts.first.as_ref().expect("a context").net().expect("an endpoint");
+        let other = thread::spawn(|| thread::current().id()).join().expect("a thread");
+        let own = thread::current().id();
+        let (first, second) = (contexts.of(own), contexts.of(other));
+        let net = |context: &Context| context.net().expect("an endpoint");
+        assert!(Arc::ptr_eq(&net(&first), &opened), "what NCCL has waited for in init is used");
+        assert!(!Arc::ptr_eq(&net(&second), &opened));
+        assert!(Arc::ptr_eq(&contexts.of(own), &first) && Arc::ptr_eq(&contexts.of(other), &second));
+
+        // What is not used any more is not kept.
+        second.close_if_idle();
+        drop(second);
+        let third = thread::spawn(|| thread::current().id()).join().expect("a thread");
+        contexts.of(third);
+        assert!(!contexts.by_thread.contains_key(&other) && contexts.by_thread.contains_key(&own));
+    }
 }

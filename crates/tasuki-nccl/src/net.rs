@@ -28,7 +28,7 @@ pub(crate) struct Net {
     closing: Mutex<()>,
     operations: Mutex<Operations>,
     last_number: AtomicU32,
-    /// All communicators of the process use it.
+    /// Several communicators may use it.
     is_shared: bool,
 }
 
@@ -259,11 +259,11 @@ impl Net {
         }
     }
 
-    /// Why nothing goes on. If there are several communicators, those that are told have not been aborted.
+    /// Why nothing goes on. Where several communicators use it, those that are told have not been aborted.
     fn given_up(&self) -> Error {
         let text = if self.is_shared {
-            "a communicator of this process was aborted while messages were under way, and they all share an \
-             endpoint (as always up to version 10 of NCCL's interface)"
+            "a communicator of this process was aborted while messages were under way, and shared its \
+             endpoint with this one (up to version 10 of NCCL's interface those do that one thread connects)"
         } else {
             "the communicator was aborted while messages were under way"
         };
@@ -281,7 +281,7 @@ mod tests {
             let net = Net::open(&Options::default(), Log(None), is_shared).expect("an endpoint");
             net.give_up();
             let why = net.address().expect_err("it is closed").text;
-            assert_eq!(why.contains("they all share an endpoint"), is_shared, "{why}");
+            assert_eq!(why.contains("shared its endpoint with this one"), is_shared, "{why}");
         }
     }
 }
