@@ -67,6 +67,18 @@ fn what_is_not_offered_is_refused() {
     assert_eq!(answer(V, |hints| hints.tx.inject_size = 1 << 20), Err("inject size"));
 }
 
+/// In rdma/fabric.h bits 0 to 8 are orders of accesses and messages among each other, 32 to 39 those of
+/// remote memory alone and of atomic operations alone. A request of several packets may be overtaken by one
+/// of a single packet, so that none of them holds but sends after sends (bit 8).
+#[test]
+fn no_order_is_promised_but_that_of_messages() {
+    let order = |bit: u32| answer(V, |hints| hints.tx.msg_order = 1 << bit).is_ok();
+    assert_eq!((0..64).filter(|bit| order(*bit)).collect::<Vec<_>>(), [8]);
+    let size = |set: fn(&mut EpAttr)| answer(V, |hints| set(&mut hints.ep)).is_ok();
+    assert!(!size(|ep| ep.max_order_raw_size = 8) && !size(|ep| ep.max_order_war_size = 8));
+    assert!(!size(|ep| ep.max_order_waw_size = 8));
+}
+
 #[test]
 fn one_sided_access_in_full_or_by_its_parts() {
     let caps = |caps| answer(V, |hints| hints.info.caps = caps).map(|asked| asked.caps & RMA_CAPS);
