@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tasuki_fleet::Fleet;
-use tasuki_load::{Load, Lost, Watcher};
+use tasuki_load::{Load, Lost, RankLoad, Watcher};
 use tasuki_stacks::{Selection, Stacks, State, Verdict};
 
 /// How often it is looked whether messages move.
@@ -112,10 +112,11 @@ impl Seen {
         let ranks: Vec<_> = load.ranks.iter().filter(|rank| rank.job.as_deref() == Some(job)).collect();
         self.hosts.extend(ranks.iter().map(|rank| rank.host.clone()));
         let is_unknown = ranks.is_empty() && self.silent(load).next().is_none();
-        is_unknown
-            || ranks
-                .iter()
-                .any(|rank| rank.messages_sent + rank.messages_received + rank.sent + rank.received > 0.0)
+        let moves = |rank: &RankLoad| {
+            let all = [rank.messages_sent, rank.messages_received, rank.sent, rank.received, rank.carried];
+            all.iter().any(|per_second| *per_second > 0.0)
+        };
+        is_unknown || ranks.into_iter().any(moves)
     }
 
     /// Hosts that had ranks of the job and do not answer.
@@ -168,7 +169,6 @@ fn is_told(state: State, quiet: Duration, limit: Duration) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tasuki_load::RankLoad;
 
     #[test]
     fn who_computes_is_no_hang_before_twenty_times_the_limit() {
@@ -206,6 +206,15 @@ mod tests {
         assert!(seen.moves(&load(&[], &["n8"]), "7"), "it has ended");
         let awaited = Load { awaited: vec!["n9".into()], ..load(&[("n1", 0.0)], &[]) };
         assert!(!seen.moves(&awaited, "7"));
+    }
+
+    #[test]
+    fn a_long_message_moves_before_it_is_whole() {
+        let mut seen = Seen::default();
+        let mut long = load(&[("n1", 0.0), ("n3", 0.0)], &[]);
+        assert!(!seen.moves(&long, "7"));
+        long.ranks[1].carried = 1.0;
+        assert!(seen.moves(&long, "7"));
     }
 
     #[test]

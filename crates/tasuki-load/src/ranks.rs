@@ -28,6 +28,9 @@ pub struct RankLoad {
     pub sent: f64,
     /// Bytes of messages per second that it receives.
     pub received: f64,
+    /// Bytes of long messages per second that streams and length-coded bulk carry, both ways together: also
+    /// while such a message is under way, which counts as sent and received once it is whole.
+    pub carried: f64,
     /// Receives that it has posted and that no message has matched yet.
     pub posted: u64,
     /// Messages that have come before a receive for them.
@@ -49,6 +52,7 @@ impl RankLoad {
         let (page, totals) = (&now.page, &now.page.endpoint);
         let seconds = before.map_or(0.0, |_| seconds);
         let old = before.map(|before| before.page.endpoint.clone()).unwrap_or_default();
+        let old_carried = before.map_or(0, |before| before.page.carried);
         let busy = before.and_then(|before| Some(per_second(before.cpu_ns?, now.cpu_ns?, seconds) / 1e9));
         Self {
             host: host.into(),
@@ -62,6 +66,7 @@ impl RankLoad {
             messages_received: per_second(old.messages_received, totals.messages_received, seconds),
             sent: per_second(old.bytes_sent, totals.bytes_sent, seconds),
             received: per_second(old.bytes_received, totals.bytes_received, seconds),
+            carried: per_second(old_carried, page.carried, seconds),
             posted: totals.receives_posted,
             unexpected: totals.unexpected,
             sending: page.sends_pending(),
@@ -73,11 +78,12 @@ impl RankLoad {
 impl RankLoad {
     /// Adds what another endpoint of the process does.
     pub(crate) fn absorb(&mut self, other: &Self) {
-        let sums: [(&mut f64, f64); 4] = [
+        let sums: [(&mut f64, f64); 5] = [
             (&mut self.messages_sent, other.messages_sent),
             (&mut self.messages_received, other.messages_received),
             (&mut self.sent, other.sent),
             (&mut self.received, other.received),
+            (&mut self.carried, other.carried),
         ];
         sums.into_iter().for_each(|(sum, of)| *sum += of);
         self.posted += other.posted;
@@ -101,6 +107,7 @@ mod tests {
             page: Snapshot {
                 rank: Some(3),
                 endpoint: EndpointRecord { bytes_sent, receives_posted: 2, ..EndpointRecord::default() },
+                carried: 2 * bytes_sent,
                 ..Snapshot::default()
             },
             cpu_ns: Some(cpu_ns),
@@ -109,7 +116,8 @@ mod tests {
         let (old, new) = (sample(1000, 4_000_000_000), sample(9000, 5_000_000_000));
         let load = RankLoad::between("n1", Some(&old), &new, 2.0);
         assert_eq!((load.sent, load.busy, load.posted), (4000.0, Some(0.5), 2));
+        assert_eq!(load.carried, 8000.0);
         let first = RankLoad::between("n1", None, &new, 2.0);
-        assert_eq!((first.sent, first.busy), (0.0, None));
+        assert_eq!((first.sent, first.carried, first.busy), (0.0, 0.0, None));
     }
 }

@@ -32,6 +32,7 @@ fn what_is_written_is_read() {
         ..RailRecord::default()
     };
     writer.endpoint(&endpoint);
+    writer.carried(u64::MAX - 1);
     writer.peer(1, &peer);
     writer.rail(1, 1, &rail);
     writer.drops(&[("bad checksum", 3), ("duplicate", 0), ("beyond the page", 9)]);
@@ -41,6 +42,7 @@ fn what_is_written_is_read() {
     let snapshot = reader.snapshot();
     assert_eq!((snapshot.pid, snapshot.stale, snapshot.torn), (std::process::id(), false, 0));
     assert_eq!((&snapshot.identity, &snapshot.endpoint), (&identity(), &endpoint));
+    assert_eq!(snapshot.carried, u64::MAX - 1);
     assert_eq!(snapshot.drops, [("bad checksum".to_owned(), 3), ("duplicate".to_owned(), 0)]);
     assert_eq!((snapshot.peers.len(), snapshot.peers_beyond), (1, 2));
     assert_eq!((snapshot.peers[0].index, &snapshot.peers[0].peer), (1, &peer));

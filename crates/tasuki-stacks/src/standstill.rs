@@ -70,7 +70,7 @@ pub(crate) fn standstill(before: &[&Snapshot], stacks: &[&ProcessStacks], after:
 fn tells_same(before: &Snapshot, after: &Snapshot) -> bool {
     let moved = |page: &Snapshot| {
         let all = &page.endpoint;
-        (all.messages_sent, all.messages_received, all.bytes_sent, all.bytes_received)
+        (all.messages_sent, all.messages_received, all.bytes_sent, all.bytes_received, page.carried)
     };
     moved(before) == moved(after)
         && before.operations == after.operations

@@ -204,7 +204,7 @@ fn movement(before: &[&Snapshot], after: &[&Snapshot], ranks: usize) -> Option<S
     let counts = |page: &Snapshot| {
         let all = &page.endpoint;
         let sent = (all.messages_sent, all.messages_received, all.bytes_sent, all.bytes_received);
-        (sent, all.receives_posted, all.unexpected, page.sends_pending())
+        (sent, page.carried, all.receives_posted, all.unexpected, page.sends_pending())
     };
     let moved = before.iter().zip(after).filter(|(before, after)| counts(before) != counts(after)).count();
     if moved > 0 {

@@ -9,6 +9,9 @@ use super::{Engine, operations};
 use crate::net::Net;
 use crate::net::rails::ROUTED;
 use crate::peers::{PeerRecord, Route};
+use crate::rendezvous::Rendezvous;
+use crate::rendezvous::bulk::Bulk;
+use crate::rendezvous::stream::Streams;
 use crate::shm::Shm;
 
 /// The page, if the endpoint keeps one.
@@ -17,8 +20,8 @@ pub(super) struct Page {
     writer: Option<Writer>,
     /// The endpoint is for one-sided transfers alone.
     one_sided: bool,
-    /// Messages and bytes sent and received, as the page said last.
-    moved: [u64; 4],
+    /// Messages and bytes sent and received, and bytes carried, as the page said last.
+    moved: [u64; 5],
 }
 
 impl Page {
@@ -74,13 +77,16 @@ pub(super) fn update(engine: &mut Engine) {
             page.rail(index, place, &rail_row(engine, record, &rail));
         }
     }
-    let moved = [total.messages_sent, total.messages_received, total.bytes_sent, total.bytes_received];
+    let carried = carried(&engine.rendezvous);
+    let moved =
+        [total.messages_sent, total.messages_received, total.bytes_sent, total.bytes_received, carried];
     // Operations are listed for those who ask why nothing moves; while messages move that costs nothing.
     if std::mem::replace(&mut engine.page.moved, moved) == moved {
         let listed = operations::list(engine, &mut page);
         (total.operations_listed, total.operations_complete) = listed;
     }
     page.endpoint(&total);
+    page.carried(carried);
     let drops = engine.net.proto().drops();
     let mut drops: Vec<(&str, u64)> = drops.iter().map(|(reason, count)| (reason.name(), count)).collect();
     drops.extend(kernel_drops(&mut engine.net));
@@ -96,6 +102,14 @@ pub(super) fn update(engine: &mut Engine) {
     }
     page.drops(&drops);
     engine.page.writer = Some(page);
+}
+
+/// Bytes of messages that streams and length-coded bulk have carried, both ways. The message layer hears of
+/// many of them only when their message is whole, which may take a minute.
+fn carried(rendezvous: &Rendezvous) -> u64 {
+    let bulk = rendezvous.bulk().map(Bulk::counters).unwrap_or_default();
+    let streams = rendezvous.streams().map(Streams::counters).unwrap_or_default();
+    bulk.bytes + bulk.sent_bytes + streams.received_bytes + streams.sent_bytes
 }
 
 /// Packets that did not get from the kernel to the packet layer or the other way.

@@ -12,6 +12,7 @@ mod node;
 mod operations;
 #[path = "../common/other.rs"]
 mod other;
+mod page;
 #[path = "../common/plain.rs"]
 mod plain;
 mod remote;

@@ -14,7 +14,7 @@ fn pattern(len: usize, salt: usize) -> Vec<u8> {
     (0..len).map(|at| (at.wrapping_mul(31) ^ (at >> 9) ^ salt) as u8).collect()
 }
 
-fn counters(node: &Node) -> StreamCounters {
+pub fn counters(node: &Node) -> StreamCounters {
     node.endpoint.streams().expect("asked for")
 }
 
@@ -30,7 +30,7 @@ fn joined(len: usize) -> Vec<Node> {
 }
 
 /// Exchanges messages of `len` bytes until they go by stream.
-fn join(mut all: Vec<Node>, len: usize) -> Vec<Node> {
+pub fn join(mut all: Vec<Node>, len: usize) -> Vec<Node> {
     let bytes = pattern(len, 0);
     let mut rounds = 0;
     while all.iter().any(|node| counters(node).received_bytes == 0) {

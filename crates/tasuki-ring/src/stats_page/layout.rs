@@ -6,9 +6,11 @@ use super::{EndpointRecord, Layout, OperationRecord, PeerRecord, RailRecord};
 
 /// "tasukist", the first word of a page.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"tasukist");
-/// Version of this layout; a change of any record is a new version.
+/// Version of this layout; a change of any record is a new version. A spare word of the header may be given a
+/// meaning without one: older programs leave it zero, and do not read it.
 pub(crate) const VERSION: u64 = 4;
-/// Words of the header: magic, version, peers, rails, drops, peers beyond the page, and two spare.
+/// Words of the header: magic, version, peers, rails, drops, peers beyond the page, bytes carried, and one
+/// spare.
 pub(crate) const HEADER_WORDS: usize = 8;
 pub(crate) const AT_MAGIC: usize = 0;
 pub(crate) const AT_VERSION: usize = 8;
@@ -16,6 +18,7 @@ pub(crate) const AT_PEERS: usize = 16;
 pub(crate) const AT_RAILS: usize = 24;
 pub(crate) const AT_DROPS: usize = 32;
 pub(crate) const AT_BEYOND: usize = 40;
+pub(crate) const AT_CARRIED: usize = 48;
 /// The byte of the file that is locked while the writer lives.
 pub(crate) const LOCK: i64 = 1 << 40;
 /// Most that a page may have of peers, of rails per peer, and of reasons for drops.

@@ -34,6 +34,7 @@ impl Snapshot {
     /// Adds what another endpoint of the process has done. Its peers are listed behind those of this page.
     fn absorb(&mut self, part: Snapshot) {
         self.endpoint.add(&part.endpoint);
+        self.carried += part.carried;
         for (reason, count) in part.drops {
             match self.drops.iter_mut().find(|(known, _)| *known == reason) {
                 Some((_, sum)) => *sum += count,
@@ -91,6 +92,7 @@ mod tests {
             pid,
             identity,
             endpoint: EndpointRecord { bytes_sent, operations_complete: true, ..EndpointRecord::default() },
+            carried: 10 * bytes_sent,
             drops: vec![("short".into(), 1), (lanes.into(), 1)],
             operations: vec![operation],
             peers: vec![PeerSnapshot { index: 2, ..PeerSnapshot::default() }],
@@ -106,6 +108,7 @@ mod tests {
         let [both, alone] = &found[..] else { panic!("two processes") };
         assert_eq!(both.identity.lanes, "shm+udp", "messages are told to the one that is for messages");
         assert_eq!((both.endpoint.bytes_sent, alone.endpoint.bytes_sent), (7, 9));
+        assert_eq!((both.carried, alone.carried), (70, 90));
         assert!(both.endpoint.operations_complete);
         let drops: Vec<_> = both.drops.iter().map(|(name, count)| (name.as_str(), *count)).collect();
         assert_eq!(drops, [("short", 2), ("shm+udp", 1), ("rma+shm+udp", 1)]);

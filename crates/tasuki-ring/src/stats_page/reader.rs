@@ -99,6 +99,7 @@ impl Reader {
             stale: holder == Holder::Nobody,
             identity: origin.identity,
             endpoint,
+            carried: look.word(layout::AT_CARRIED),
             drops,
             operations,
             peers,

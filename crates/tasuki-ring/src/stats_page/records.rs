@@ -211,6 +211,10 @@ pub struct Snapshot {
     pub identity: Identity,
     /// Totals.
     pub endpoint: EndpointRecord,
+    /// Bytes of messages that streams and length-coded bulk have carried, both ways. They grow while a long
+    /// message is under way that the totals count once it is whole, and are no addition to these.
+    #[serde(default)]
+    pub carried: u64,
     /// Drops by reason.
     pub drops: Vec<(String, u64)>,
     /// Operations that are not over, if no message has moved for a fifth of a second.

@@ -117,6 +117,13 @@ impl Writer {
         self.write(self.places.endpoint(), record);
     }
 
+    /// Writes how many bytes of messages streams and length-coded bulk have carried so far, both ways.
+    pub fn carried(&mut self, bytes: u64) {
+        if self.map.is_here() {
+            self.map.word(layout::AT_CARRIED).store(bytes, Ordering::Relaxed);
+        }
+    }
+
     /// Writes an operation that is not over. How many of them count is said by the endpoint's totals.
     pub fn operation(&mut self, index: usize, record: &OperationRecord) {
         if index < layout::OPERATIONS_MAX {

@@ -88,6 +88,11 @@ fn what_changes_or_stands_still_is_not_stuck() {
     moved[1].endpoint.messages_sent += 1;
     assert_eq!(verdicts(&pages, &stacks, &moved)[0].state, State::GoesOn);
     assert_eq!(verdicts(&pages, &stacks, &moved[..1])[0].state, State::GoesOn, "a rank has ended");
+    let mut flows = later(&pages);
+    flows[0].carried += 1;
+    let verdict = &verdicts(&pages, &stacks, &flows)[0];
+    assert_eq!(verdict.state, State::GoesOn, "a long message is not whole");
+    assert!(verdict.stuck.is_empty(), "{}", verdict.why);
     assert_eq!(verdicts(&pages, &stacks, &pages)[0].state, State::Suspected, "they are stopped");
     let mut one_host = later(&pages);
     one_host.iter_mut().for_each(|page| page.host = "n1".into());
@@ -202,7 +207,10 @@ fn two_ranks_may_be_stuck_although_others_go_on() {
     assert_eq!(verdict.state, State::Stuck, "{}", verdict.why);
     assert_eq!(Vec::from_iter(verdict.stuck.clone()), [0, 1, 3], "rank 3 waits for rank 1");
     assert!(verdict.why.starts_with("ranks 0-1,3 can never go on"), "{}", verdict.why);
-    // A message for one of them that has not arrived ends it.
+    // A long message that moves ends it, and so does one for one of them that has not arrived.
+    let mut flows = after.clone();
+    flows[1].carried += 1;
+    assert_eq!(verdicts(&pages, &stacks, &flows)[0].state, State::GoesOn);
     after[0].peers[0].peer.messages_sent += 1;
     pages[0].peers[0].peer.messages_sent += 1;
     assert_eq!(verdicts(&pages, &stacks, &after)[0].state, State::GoesOn);
