@@ -28,6 +28,9 @@ pub struct DashboardArgs {
     /// Where browsers reach the page; port 0: any that is free
     #[arg(long, default_value = "127.0.0.1:9466")]
     pub listen: SocketAddr,
+    /// A further name under which browsers open the page, as through a proxy; it may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub name: Vec<String>,
     /// A file with the token, which only its owner may read; none: one is drawn
     #[arg(long)]
     pub token_file: Option<PathBuf>,

@@ -22,6 +22,7 @@ pub fn run(arguments: &DashboardArgs) -> Result<ExitCode, Failure> {
     let title = fleet.title();
     let options = Options {
         listen: arguments.listen,
+        names: arguments.name.clone(),
         token_file: arguments.token_file.clone(),
         findings: arguments.findings.clone(),
     };

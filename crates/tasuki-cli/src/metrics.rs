@@ -8,8 +8,8 @@ use std::{
     thread,
 };
 use tasuki_args::MetricsArgs;
-use tasuki_fleet::Fleet;
-use tasuki_http::{Reply, Request, Shared};
+use tasuki_fleet::{Fleet, host_name};
+use tasuki_http::{Names, Reply, Request, Shared};
 use tasuki_load::Sampler;
 use tasuki_switch::{SwitchAnswer, Switches};
 use tasuki_terminal::Failure;
@@ -33,7 +33,8 @@ pub fn run(arguments: &MetricsArgs) -> Result<ExitCode, Failure> {
     let fleet = Fleet::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
     let mut sampler = Sampler::new(fleet);
     if let Some(address) = arguments.listen {
-        return serve(sampler, address);
+        let names = arguments.name.iter().cloned().chain([host_name()]);
+        return serve(sampler, address, &Names::of_machine(names));
     }
     let Look { text, missing, switches } = look(&mut sampler)?;
     match &arguments.output {
@@ -74,7 +75,7 @@ fn look(sampler: &mut Sampler) -> Result<Look, Failure> {
 }
 
 /// Answers requests until Ctrl-C ends the process. Hosts are asked once for all requests that come meanwhile.
-fn serve(sampler: Sampler, address: SocketAddr) -> Result<ExitCode, Failure> {
+fn serve(sampler: Sampler, address: SocketAddr, names: &Names) -> Result<ExitCode, Failure> {
     let cannot = |error| Failure::new(format_args!("cannot listen at {address}: {error}"));
     let listener = TcpListener::bind(address).map_err(cannot)?;
     let at = listener.local_addr().map_err(cannot)?;
@@ -82,7 +83,7 @@ fn serve(sampler: Sampler, address: SocketAddr) -> Result<ExitCode, Failure> {
     let (sampler, shared) = (Mutex::new(sampler), Shared::default());
     let text = || look(&mut sampler.lock().unwrap_or_else(PoisonError::into_inner)).map(|look| look.text);
     let found = || shared.get(|| text().map_err(|failure| failure.message));
-    tasuki_http::serve(&listener, |request| answer(request, found))?;
+    tasuki_http::serve(&listener, names, |request| answer(request, found))?;
     Ok(ExitCode::SUCCESS)
 }
 

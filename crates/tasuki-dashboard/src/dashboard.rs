@@ -17,12 +17,15 @@ use std::{
     thread,
 };
 use tasuki_fleet::{Fleet, host_name};
+use tasuki_http::Names;
 
 /// Where the page is, and who may see it.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The address to listen at.
     pub listen: SocketAddr,
+    /// Names under which browsers open the page, besides addresses, localhost and the machine's own names.
+    pub names: Vec<String>,
     /// A file with the token; `None`: one is drawn.
     pub token_file: Option<PathBuf>,
     /// What `tasuki check --json` has printed, whose findings are shown; it may change, or come later.
@@ -37,6 +40,7 @@ pub struct Dashboard {
     address: SocketAddr,
     has_token_file: bool,
     findings: Option<Findings>,
+    names: Names,
     site: Site,
 }
 
@@ -59,10 +63,11 @@ impl Dashboard {
         let listener = TcpListener::bind(options.listen).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let layout = serde_json::to_string(&Layout::of(&fleet)).unwrap_or_default();
-        let access = Access { token, host_name: is_for_others.then(host_name) };
-        let site = Site { access, layout, collector: Collector::new() };
+        let names = Names::of_machine(options.names.iter().cloned().chain([host_name()])).everywhere();
+        let site = Site { access: Access { token }, layout, collector: Collector::new() };
         let findings = options.findings.as_deref().map(Findings::of);
-        Ok(Self { fleet, listener, address, has_token_file: options.token_file.is_some(), findings, site })
+        let has_token_file = options.token_file.is_some();
+        Ok(Self { fleet, listener, address, has_token_file, findings, names, site })
     }
 
     /// The address that it listens at.
@@ -93,7 +98,7 @@ impl Dashboard {
             thread::Builder::new().name("looks".into()).spawn(move || looks.collector.run(fleet, findings));
         started.map_err(DashboardError::Thread)?;
         let failed = |error| DashboardError::Listen { address: self.address, error };
-        tasuki_http::serve(&self.listener, |request| site.answer(request)).map_err(failed)
+        tasuki_http::serve(&self.listener, &self.names, |request| site.answer(request)).map_err(failed)
     }
 }
 
@@ -105,7 +110,7 @@ mod tests {
     fn an_address_that_others_reach_needs_a_token_and_the_printed_address_has_only_a_drawn_one() {
         let open = |listen: &str, token_file: Option<PathBuf>| {
             let listen = listen.parse().expect("an address");
-            Dashboard::open(Fleet::Local, &Options { listen, token_file, findings: None })
+            Dashboard::open(Fleet::Local, &Options { listen, names: Vec::new(), token_file, findings: None })
         };
         for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"] {
             let refused = open(address, None).err().map(|error| error.to_string()).unwrap_or_default();

@@ -26,7 +26,7 @@ pub(crate) struct Site {
 impl Site {
     /// The answer to a request.
     pub fn answer(&self, request: &Request) -> Reply {
-        let mut reply = match self.access.refuse(request) {
+        let mut reply = match Access::refuse(request) {
             Some(refusal) => refusal,
             None => self.known(request),
         };
@@ -97,7 +97,7 @@ mod tests {
     use tasuki_testkit::replay::Replay;
 
     fn site() -> Site {
-        let access = Access { token: Token::draw().expect("random"), host_name: None };
+        let access = Access { token: Token::draw().expect("random") };
         Site { access, layout: "{\"hosts\":[\"secret-name\"]}".into(), collector: Collector::new() }
     }
 

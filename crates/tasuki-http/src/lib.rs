@@ -7,12 +7,14 @@
 #![forbid(unsafe_code)]
 
 mod feed;
+mod names;
 mod reply;
 mod request;
 mod server;
 mod shared;
 
 pub use feed::{Feed, Subscription};
+pub use names::Names;
 pub use reply::{Body, Reply};
 pub use request::Request;
 pub use server::serve;

@@ -1,5 +1,6 @@
 //! What a client asks for.
 
+use crate::names::Host;
 use httparse::{EMPTY_HEADER, Header, Status};
 
 /// The longest head of a request, bytes.
@@ -16,6 +17,8 @@ pub struct Request<'a> {
     pub path: &'a str,
     /// What follows a question mark, as it was sent; empty: nothing.
     pub query: &'a str,
+    /// The minor version: 1 of HTTP/1.1.
+    version: u8,
     headers: Vec<(&'a str, &'a [u8])>,
 }
 
@@ -29,7 +32,22 @@ impl<'a> Request<'a> {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let pair = |header: &Header<'a>| (header.name, header.value);
         let headers = request.headers.iter().map(pair).collect();
-        Some(Self { method: request.method?, path, query, headers })
+        Some(Self { method: request.method?, path, query, version: request.version?, headers })
+    }
+
+    /// What the request calls the server; `None`: it is of HTTP/1.0 and does not say. A request of HTTP/1.1
+    /// that does not say it once and properly is to be refused (RFC 9112, section 3.2).
+    pub(crate) fn host(&self) -> Result<Option<Host<'a>>, &'static str> {
+        let mut values = self.headers.iter().filter(|(own, _)| own.eq_ignore_ascii_case("Host"));
+        match (values.next(), values.next()) {
+            (None, _) if self.version == 0 => Ok(None),
+            (None, _) => Err("a request of HTTP/1.1 has the header Host"),
+            (Some(_), Some(_)) => Err("a request has one header Host"),
+            (Some((_, value)), None) => {
+                let host = str::from_utf8(value).ok().and_then(|value| Host::parse(value.trim()));
+                host.map(Some).ok_or("the header Host is a name or an address, and a port perhaps")
+            }
+        }
     }
 
     /// The value of a header that was sent exactly once and is ASCII: of one that was sent twice, two readers
@@ -66,6 +84,22 @@ mod tests {
         }
         let many = format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(HEADERS_MAX + 1));
         assert_eq!(Request::parse(many.as_bytes()), None);
+    }
+
+    #[test]
+    fn a_request_of_http_1_1_names_its_host_once() {
+        let host = |version: &str, headers: &str| {
+            let head = format!("GET /x HTTP/{version}\r\n{headers}\r\n");
+            let request = Request::parse(head.as_bytes()).expect("a request");
+            request.host().map(|host| host.map(|host| format!("{host:?}"))).map_err(drop)
+        };
+        let n1 = Ok(Some(format!("{:?}", Host::Name("n1"))));
+        assert_eq!(host("1.1", "hOST: n1:80 \r\n"), n1);
+        assert_eq!(host("1.0", "Host: n1\r\n"), n1);
+        assert_eq!(host("1.0", ""), Ok(None));
+        for wrong in ["", "A: n1\r\n", "Host: n1\r\nHost: n1\r\n", "Host: n1:x\r\n", "Host: n1, n2:1:1\r\n"] {
+            assert_eq!(host("1.1", wrong), Err(()), "{wrong:?}");
+        }
     }
 
     #[test]

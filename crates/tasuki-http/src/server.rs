@@ -1,6 +1,6 @@
 //! The server: connections, time limits, and what is written to them.
 
-use crate::{Body, Reply, Request, Subscription, feed::Next, request::HEAD_BYTES_MAX};
+use crate::{Body, Names, Reply, Request, Subscription, feed::Next, request::HEAD_BYTES_MAX};
 use std::{
     io::{self, Read, Write},
     net::{TcpListener, TcpStream},
@@ -18,11 +18,15 @@ const QUIET: Duration = Duration::from_secs(5);
 /// How long nothing is accepted after the process or the machine had no file or memory left for a connection.
 const SHORTAGE: Duration = Duration::from_millis(100);
 
-/// Answers all that connect, until the process ends.
+/// Answers all that connect and ask by one of the names, until the process ends.
 ///
 /// # Errors
 /// If no connection can be accepted any more.
-pub fn serve(listener: &TcpListener, reply: impl Fn(&Request) -> Reply + Sync) -> io::Result<()> {
+pub fn serve(
+    listener: &TcpListener,
+    names: &Names,
+    reply: impl Fn(&Request) -> Reply + Sync,
+) -> io::Result<()> {
     let active = AtomicUsize::new(0);
     thread::scope(|scope| {
         loop {
@@ -43,7 +47,7 @@ pub fn serve(listener: &TcpListener, reply: impl Fn(&Request) -> Reply + Sync) -
             active.fetch_add(1, Ordering::Relaxed);
             let answered = thread::Builder::new().spawn_scoped(scope, || {
                 // What goes wrong on a connection is the client's affair.
-                let _ = talk(connection, &reply);
+                let _ = talk(connection, names, &reply);
                 active.fetch_sub(1, Ordering::Relaxed);
             });
             if answered.is_err() {
@@ -59,10 +63,14 @@ fn is_shortage(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|number| passing.contains(&number))
 }
 
-fn talk(mut connection: TcpStream, reply: &impl Fn(&Request) -> Reply) -> io::Result<()> {
+fn talk(mut connection: TcpStream, names: &Names, reply: &impl Fn(&Request) -> Reply) -> io::Result<()> {
+    let to = connection.local_addr()?.ip();
     let head = read_head(&mut connection, Instant::now() + CLIENT_LIMIT)?;
     let (is_head, reply) = match Request::parse(&head) {
-        Some(request) => (request.method == "HEAD", reply(&request)),
+        Some(request) => {
+            let refused = names.refuse(&request, to);
+            (request.method == "HEAD", refused.unwrap_or_else(|| reply(&request)))
+        }
         None => (false, Reply::refusal(400, "this is no request of HTTP/1.1")),
     };
     let mut answer = reply.head();

@@ -119,7 +119,7 @@ fn it_is_served_whatever_others_ask() {
     let mut silent: Vec<TcpStream> = (0..8).map(|_| TcpStream::connect(address).expect("connects")).collect();
     silent[0].write_all(b"GET /metr").expect("writes");
     for client in &mut silent[1..4] {
-        client.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").expect("writes");
+        client.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("writes");
     }
     let get = |path: &str| ask(address, &format!("GET {path} HTTP/1.0\r\n\r\n"));
     let (status, body) = get("/metrics");
@@ -134,5 +134,8 @@ fn it_is_served_whatever_others_ask() {
     let (status, _) = ask(address, "DELETE /metrics HTTP/1.0\r\n\r\n");
     assert!(status.contains("405"), "{status}");
     assert!(get("/metrics?x=1").0.contains("200"));
+    // A page of another site whose name leads here, and Prometheus, which asks by the address.
+    let by = |host: &str| ask(address, &format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n")).0;
+    assert!(by("evil.example").contains("421") && by(address).contains("200"));
     assert!(matches!(server.0.try_wait(), Ok(None)), "it still serves");
 }

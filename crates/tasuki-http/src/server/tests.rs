@@ -13,7 +13,7 @@ use tasuki_testkit::replay::Replay;
 fn served(reply: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
     let address = listener.local_addr().expect("an address");
-    thread::spawn(move || serve(&listener, reply));
+    thread::spawn(move || serve(&listener, &Names::default(), reply));
     address
 }
 
@@ -36,13 +36,32 @@ fn silent_clients_keep_nobody_waiting() {
     let address = served(|request| Reply::refusal(200, request.path));
     let silent: Vec<_> =
         (0..CONNECTIONS_MAX / 2).map(|_| TcpStream::connect(address).expect("connects")).collect();
-    let answer = ask(address, b"GET /here HTTP/1.1\r\n\r\n");
+    let answer = ask(address, b"GET /here HTTP/1.1\r\nHost: [::1]\r\n\r\n");
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\n/here\n"), "{answer}");
-    let head = ask(address, b"HEAD /here HTTP/1.1\r\n\r\n");
+    let head = ask(address, b"HEAD /here HTTP/1.1\r\nHost: [::1]\r\n\r\n");
     assert!(head.contains("Content-Length: 6\r\n") && head.ends_with("\r\n\r\n"), "{head}");
     let long = ask(address, &[b"GET /".as_slice(), &[b'a'; HEAD_BYTES_MAX]].concat());
     assert!(long.starts_with("HTTP/1.1 400"), "{long}");
     drop(silent);
+}
+
+#[test]
+fn pages_of_other_sites_whose_name_leads_here_are_not_answered() {
+    let address = served(|request| Reply::refusal(200, request.path));
+    let status = |version: &str, headers: &str| {
+        let answer = ask(address, format!("GET /here HTTP/{version}\r\n{headers}\r\n").as_bytes());
+        answer.lines().next().unwrap_or_default().to_owned()
+    };
+    let own = [format!("Host: {address}\r\n"), format!("Host: localhost:{}\r\n", address.port())];
+    assert!(own.iter().all(|headers| status("1.1", headers) == "HTTP/1.1 200 OK"));
+    assert_eq!(status("1.0", ""), "HTTP/1.1 200 OK");
+    for foreign in ["Host: evil.example\r\n", "Host: evil.example:80\r\nOrigin: http://localhost\r\n"] {
+        assert_eq!(status("1.1", foreign), "HTTP/1.1 421 Misdirected Request");
+        assert_eq!(status("1.0", foreign), "HTTP/1.1 421 Misdirected Request");
+    }
+    for none in ["", "Host: localhost\r\nHost: evil.example\r\n", "Host: local host\r\n"] {
+        assert_eq!(status("1.1", none), "HTTP/1.1 400 Bad Request", "{none:?}");
+    }
 }
 
 /// Waits until `condition` holds; the limit keeps a defect from hanging the test.
@@ -64,7 +83,7 @@ fn events_are_sent_as_they_come_and_clients_that_do_not_read_are_dropped() {
         Some(events) => Reply::events(events),
         None => Reply::refusal(503, "too many"),
     });
-    let request = b"GET /events HTTP/1.1\r\n\r\n";
+    let request = b"GET /events HTTP/1.1\r\nHost: [::1]\r\n\r\n";
     let mut reader = said(address, request);
     let gone = said(address, request);
     let deaf = said(address, request);
@@ -143,9 +162,9 @@ fn whatever_is_sent_is_answered_or_closed_and_the_server_goes_on() {
         let mut answer = Vec::new();
         let _ = connection.read_to_end(&mut answer);
         let text = String::from_utf8_lossy(&answer);
-        let is_answer =
-            text.is_empty() || text.starts_with("HTTP/1.1 200 ") || text.starts_with("HTTP/1.1 400 ");
+        let is_answer = text.is_empty()
+            || ["200", "400", "421"].iter().any(|status| text.starts_with(&format!("HTTP/1.1 {status} ")));
         assert!(is_answer && !text.contains("root:"), "{text}");
-        assert!(ask(address, b"GET /on HTTP/1.1\r\n\r\n").ends_with("/on\n"), "it goes on");
+        assert!(ask(address, b"GET /on HTTP/1.1\r\nHost: [::1]\r\n\r\n").ends_with("/on\n"), "it goes on");
     });
 }
