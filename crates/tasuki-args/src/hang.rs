@@ -22,6 +22,9 @@ pub struct HangArgs {
     /// Only this job of the resident runtime, by its number; none: all processes that use Tasuki
     #[arg(value_parser = super::terms::job)]
     pub job: Option<String>,
+    /// Only processes of this user; to root, jobs of two users may have one number
+    #[arg(long)]
+    pub user: Option<String>,
     /// Processes in all hosts of this lab; none: the only one that is up, or this machine
     #[arg(long, conflicts_with = "cluster")]
     pub lab: Option<String>,

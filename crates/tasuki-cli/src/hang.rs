@@ -14,7 +14,8 @@ const NOTHING_MOVES: u8 = 3;
 /// Runs the command.
 pub fn run(arguments: &HangArgs) -> Result<ExitCode, Failure> {
     let fleet = Fleet::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
-    let selection = Selection { job: arguments.job.clone(), ..Selection::default() };
+    let (job, user) = (arguments.job.clone(), arguments.user.clone());
+    let selection = Selection { job, user, ..Selection::default() };
     let (found, problems) = examine(&fleet, || look(&fleet, &selection));
     if arguments.json {
         print_json(&found)?;

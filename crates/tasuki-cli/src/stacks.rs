@@ -19,6 +19,7 @@ pub fn run(arguments: &StacksArgs) -> Result<ExitCode, Failure> {
     let fleet = Fleet::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
     let selection = Selection {
         job: arguments.job.clone(),
+        user: arguments.user.clone(),
         program: arguments.program.clone(),
         ranks: arguments.ranks.clone(),
     };
@@ -60,7 +61,8 @@ pub fn tell_none(fleet: &Fleet, selection: &Selection, problems: &[String]) {
     if !problems.is_empty() {
         return;
     }
-    let such = if selection.ranks.is_empty() && selection.program.is_none() { "" } else { "such " };
+    let is_any = selection.ranks.is_empty() && selection.program.is_none() && selection.user.is_none();
+    let such = if is_any { "" } else { "such " };
     let job = selection.job.as_ref().map_or(String::new(), |job| format!(" in job {job}"));
     let place = fleet.title();
     eprintln!("tasuki: no {such}process on {place} uses Tasuki{job}; `tasuki stats` lists those that do");
@@ -77,9 +79,8 @@ fn who(group: &Group) -> String {
 fn show(groups: &[Group]) {
     let mut rows = table(["program", "ranks", "in", "called by", "at", "receives", "unexpected", "sends"]);
     for group in groups {
-        let job = group.job.as_ref().map_or(String::new(), |job| format!(" (job {job})"));
         rows.add_row([
-            format!("{}{job}", group.program),
+            group.title(),
             who(group),
             group.place.call.clone().unwrap_or_else(|| OUTSIDE.into()),
             group.place.function.clone().unwrap_or_else(|| "??".into()),

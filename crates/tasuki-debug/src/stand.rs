@@ -62,6 +62,8 @@ fn debuggee(process: &Process) -> Option<Debuggee> {
         rank: RANK_VARIABLES.iter().find_map(variable),
         program: words[5].rsplit('/').next().unwrap_or_default().into(),
         job: None,
+        // Processes of other users are passed over.
+        user: None,
         problem: halted::obstacle(pid),
     })
 }

@@ -3,7 +3,7 @@
 use crate::stand;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use tasuki_stacks::{Selection, halted};
+use tasuki_stacks::{Selection, halted, user_name};
 
 /// Which processes are meant.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -30,6 +30,9 @@ pub struct Debuggee {
     pub program: String,
     /// The job of the resident runtime that it belongs to.
     pub job: Option<String>,
+    /// The name of its user, as its host knows him.
+    #[serde(default)]
+    pub user: Option<String>,
     /// Why no debugger can have it.
     pub problem: Option<String>,
 }
@@ -57,8 +60,9 @@ fn selected(selection: &Selection, stopped: bool) -> (Vec<Debuggee>, Vec<String>
             true => halted::obstacle(pid),
             false => Some("its process id on this host is not known, or it has ended".into()),
         };
-        let page = sample.page;
-        let debuggee = Debuggee { pid, rank: page.rank, program: page.program, job: sample.job, problem };
+        let (page, job) = (sample.page, sample.job);
+        let user = page.user.map(user_name);
+        let debuggee = Debuggee { pid, rank: page.rank, program: page.program, job, user, problem };
         // A page whose process is not known may say the number of any other.
         found.entry((pid, is_known)).or_insert(debuggee);
     }

@@ -1,6 +1,6 @@
 //! A verdict in words.
 
-use tasuki_stacks::{Group, State, Verdict, Wait};
+use tasuki_stacks::{Group, State, Verdict, Wait, job_in_words};
 use tasuki_terminal::paragraph;
 
 /// What is said in the place of a call where a rank is in none of MPI.
@@ -10,7 +10,7 @@ const WAITS_TOLD: usize = 4;
 
 /// The job and its ranks.
 pub fn title(found: &Verdict) -> String {
-    let job = found.job.as_ref().map_or(String::new(), |job| format!(" (job {job})"));
+    let job = job_in_words(found.job.as_deref(), found.user.as_deref());
     format!("{}{job}, {} ranks", found.program, found.processes)
 }
 

@@ -21,14 +21,14 @@ impl Candidate {
         self.sample.page.pid
     }
 
-    /// Its job and rank.
-    fn rank(&self) -> (Option<String>, Option<u32>) {
+    /// Its user, job and rank.
+    fn rank(&self) -> (Option<u32>, Option<String>, Option<u32>) {
         rank(&self.sample)
     }
 }
 
-fn rank(sample: &ProcessSample) -> (Option<String>, Option<u32>) {
-    (sample.job.clone(), sample.page.rank)
+fn rank(sample: &ProcessSample) -> (Option<u32>, Option<String>, Option<u32>) {
+    (sample.page.user, sample.job.clone(), sample.page.rank)
 }
 
 /// The processes of this host that were started as ranks of a job and are not among those with a page. Of a
@@ -48,6 +48,7 @@ fn candidate(process: &Process) -> Option<Candidate> {
     sample.page = Snapshot {
         pid: u32::try_from(process.pid).ok()?,
         program: program(process).unwrap_or(stat.comm),
+        user: process.status().ok().map(|status| status.euid),
         rank: Some(rank_in(&environment)?),
         ..Snapshot::default()
     };
@@ -176,6 +177,18 @@ mod tests {
         assert_eq!(chosen_of(&script, &[(11, 0)]), [0; 0]);
         assert_eq!(chosen_of(&[(10, 1, 0, false), (11, 10, 0, false)], &[]), [11], "no MPI yet");
         assert_eq!(chosen_of(&[(10, 1, 0, false)], &[(20, 0)]), [0; 0], "the rank is there");
+    }
+
+    #[test]
+    fn a_rank_of_another_user_is_another_one_though_their_jobs_have_one_name() {
+        let of = |user, pid| {
+            let sample = sample(pid, 0);
+            ProcessSample { page: Snapshot { user: Some(user), ..sample.page }, ..sample }
+        };
+        let attached = of(1000, 20);
+        let begins = |user| Candidate { sample: of(user, 10), parent: 1, has_mpi: false };
+        assert_eq!(chosen(vec![begins(1000)], std::slice::from_ref(&attached)).len(), 0);
+        assert_eq!(chosen(vec![begins(1001)], &[attached]).len(), 1);
     }
 
     #[test]

@@ -3,11 +3,12 @@
 use crate::{
     frame::{ProcessStacks, Thread},
     gdb,
+    jobs::user_name,
     selection::Selection,
 };
 use serde::{Deserialize, Serialize};
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::{
         Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -46,8 +47,15 @@ impl HostStacks {
         let pids: BTreeSet<u32> = all.filter(|sample| is_known(sample)).map(ProcessSample::pid).collect();
         let pids: Vec<u32> = pids.into_iter().collect();
         let threads: HashMap<u32, _> = at_once(&pids, |pid| (*pid, gdb::threads(*pid))).into_iter().collect();
+        let users: BTreeSet<u32> =
+            wanted.iter().chain(&unattached).filter_map(|sample| sample.page.user).collect();
+        let users: BTreeMap<u32, String> = users.into_iter().map(|user| (user, user_name(user))).collect();
         let stacks = |samples: &[ProcessSample]| {
-            samples.iter().map(|sample| process(sample, threads.get(&sample.pid()))).collect()
+            let one = |sample: &ProcessSample| ProcessStacks {
+                user: sample.page.user.and_then(|user| users.get(&user).cloned()),
+                ..process(sample, threads.get(&sample.pid()))
+            };
+            samples.iter().map(one).collect()
         };
         Self { processes: stacks(&wanted), unattached: stacks(&unattached), problems }
     }
@@ -93,6 +101,7 @@ fn process(sample: &ProcessSample, threads: Option<&Result<Vec<Thread>, String>>
         rank: page.rank,
         ranks: sample.ranks,
         job: sample.job.clone(),
+        user: None,
         receives_posted: page.endpoint.receives_posted,
         unexpected: page.endpoint.unexpected,
         sends_pending: page.sends_pending(),

@@ -120,6 +120,7 @@ mod tests {
     fn group(call: &str, ranks: &[u32], unexpected: u64, sends_pending: u64) -> Group {
         Group {
             job: None,
+            user: None,
             program: "a".into(),
             place: Place { call: Some(call.into()), ..Place::default() },
             ranks: ranks.to_vec(),

@@ -1,5 +1,6 @@
 //! Frames, threads and processes.
 
+use crate::jobs::Claim;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -76,6 +77,9 @@ pub struct ProcessStacks {
     pub ranks: Option<u32>,
     /// The job of the resident runtime that it belongs to.
     pub job: Option<String>,
+    /// The name of its user, as its host knows him.
+    #[serde(default)]
+    pub user: Option<String>,
     /// Receives that it has posted and that no message has matched yet.
     pub receives_posted: u64,
     /// Messages that have come before a receive for them.
@@ -86,4 +90,11 @@ pub struct ProcessStacks {
     pub threads: Vec<Thread>,
     /// Why its threads are not known.
     pub problem: Option<String>,
+}
+
+impl ProcessStacks {
+    /// What it says of its job.
+    pub(crate) fn claim(&self) -> Claim<'_> {
+        Claim { host: &self.host, job: self.job.as_deref(), user: self.user.as_deref() }
+    }
 }

@@ -1,7 +1,8 @@
 //! What all hosts of a fleet say.
 
 use crate::{
-    AGENT_COMMAND, agent::HostStacks, frame::ProcessStacks, gdb, place::Place, selection::Selection,
+    AGENT_COMMAND, agent::HostStacks, frame::ProcessStacks, gdb, jobs::SharedNames, place::Place,
+    selection::Selection,
 };
 use std::{collections::BTreeSet, thread};
 use tasuki_fleet::{Answer, Fleet, Task, for_each_host};
@@ -66,12 +67,11 @@ impl Stacks {
     /// Forgets processes that were told the rank of a process with a page on another host, and are not in
     /// MPI: daemons of launchers count hosts by the variables of ranks.
     fn forget_scripts(&mut self) {
-        let ranks: BTreeSet<_> =
-            self.processes.iter().map(|process| (process.job.clone(), process.rank)).collect();
-        self.unattached.retain(|process| {
-            Place::of(&process.threads).call.is_some()
-                || !ranks.contains(&(process.job.clone(), process.rank))
-        });
+        let shared = SharedNames::among(self.all().map(ProcessStacks::claim));
+        let rank = |process: &ProcessStacks| (shared.key(process), process.rank);
+        let ranks: BTreeSet<_> = self.processes.iter().map(rank).collect();
+        self.unattached
+            .retain(|process| Place::of(&process.threads).call.is_some() || !ranks.contains(&rank(process)));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::{
     frame::{Frame, ProcessStacks},
+    jobs::{SharedNames, job_in_words},
     place::Place,
 };
 use serde::Serialize;
@@ -12,6 +13,8 @@ use std::collections::BTreeMap;
 pub struct Group {
     /// The job of the resident runtime.
     pub job: Option<String>,
+    /// Their user, where processes of several users say that their job has this name.
+    pub user: Option<String>,
     /// The program's name.
     pub program: String,
     /// Where they are.
@@ -31,6 +34,11 @@ pub struct Group {
 }
 
 impl Group {
+    /// Its program, and its job if that has a name.
+    pub fn title(&self) -> String {
+        self.program.clone() + &job_in_words(self.job.as_deref(), self.user.as_deref())
+    }
+
     /// Its ranks with their noun, or how many processes it has if these have no ranks.
     pub fn who(&self) -> String {
         match (self.ranks.is_empty(), self.processes) {
@@ -42,11 +50,14 @@ impl Group {
 
     /// The groups of all processes whose threads are known, the largest of each job first.
     pub fn of<'a>(processes: impl IntoIterator<Item = &'a ProcessStacks>) -> Vec<Self> {
+        let processes: Vec<&ProcessStacks> = processes.into_iter().collect();
+        let shared = SharedNames::among(processes.iter().map(|process| process.claim()));
         let mut groups: BTreeMap<_, Self> = BTreeMap::new();
         for process in processes.into_iter().filter(|process| process.problem.is_none()) {
             let place = Place::of(&process.threads);
-            let key = (process.job.clone(), process.program.clone(), place.clone());
-            let group = groups.entry(key).or_insert_with(|| Self::new(process, place));
+            let (job, user) = shared.key(process);
+            let key = (job, user.clone(), process.program.clone(), place.clone());
+            let group = groups.entry(key).or_insert_with(|| Self { user, ..Self::new(process, place) });
             group.ranks.extend(process.rank);
             group.processes += 1;
             group.receives_posted += process.receives_posted;
@@ -55,14 +66,17 @@ impl Group {
         }
         let mut groups: Vec<Self> = groups.into_values().collect();
         groups.iter_mut().for_each(|group| group.ranks.sort_unstable());
-        let order = |group: &Self| (group.job.clone(), group.program.clone(), usize::MAX - group.processes);
-        groups.sort_by_key(order);
+        groups.sort_by_key(|group| {
+            let (job, user, program) = (group.job.clone(), group.user.clone(), group.program.clone());
+            (job, user, program, usize::MAX - group.processes)
+        });
         groups
     }
 
     fn new(process: &ProcessStacks, place: Place) -> Self {
         Self {
             job: process.job.clone(),
+            user: None,
             program: process.program.clone(),
             path: path(process, &place),
             place,
@@ -187,6 +201,23 @@ mod tests {
         assert_eq!(names(waiting), ["main at a.c:9", "step at a.c:7"]);
         assert_eq!(names(computing), ["main at a.c:9", "step at a.c:7", "relax at a.c:3"]);
         assert_eq!((computing.ranks.as_slice(), computing.place.call.as_deref()), (&[1][..], None));
+    }
+
+    #[test]
+    fn ranks_of_two_users_are_two_groups_though_their_jobs_have_one_number() {
+        let of = |user: &str, rank| ProcessStacks {
+            job: Some("7".into()),
+            user: Some(user.into()),
+            ..process(rank, &[frame("main", Some(9))])
+        };
+        let titles = |processes: &[ProcessStacks]| {
+            Group::of(processes).iter().map(|group| (group.title(), group.ranks.clone())).collect::<Vec<_>>()
+        };
+        let (anna, otto) = ([of("anna", 0), of("anna", 1)], of("otto", 0));
+        assert_eq!(titles(&anna), [("a (job 7)".into(), vec![0, 1])]);
+        let both = [&anna[..], &[otto]].concat();
+        let told = [("a (job 7 of anna)".into(), vec![0, 1]), ("a (job 7 of otto)".into(), vec![0])];
+        assert_eq!(titles(&both), told);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::{
     gather::Stacks,
     group::{Group, noun_and_ranks},
     init,
+    jobs::SharedNames,
     standstill::{Standstill, standstill},
     waits::Wait,
 };
@@ -46,6 +47,8 @@ pub enum State {
 pub struct Verdict {
     /// The job of the resident runtime.
     pub job: Option<String>,
+    /// Its user, where processes of several users say that their job has this name.
+    pub user: Option<String>,
     /// The programs' names.
     pub program: String,
     /// How many processes there are.
@@ -85,17 +88,18 @@ fn page_of<'a, 'k>(
 /// The verdicts of all jobs, from pages that were read before and after the stacks. A job of which no rank
 /// has come to Tasuki is among them if one is in MPI_Init: others do not use it.
 pub fn verdicts<'a>(before: &'a [Snapshot], stacks: &Stacks, after: &'a [Snapshot]) -> Vec<Verdict> {
+    let shared = SharedNames::among(stacks.all().map(ProcessStacks::claim));
     let mut jobs: BTreeMap<_, Vec<&ProcessStacks>> = BTreeMap::new();
     for process in &stacks.processes {
-        jobs.entry(process.job.clone()).or_default().push(process);
+        jobs.entry(shared.key(process)).or_default().push(process);
     }
     for process in stacks.unattached.iter().filter(|process| init::is_in_init(process)) {
-        jobs.entry(process.job.clone()).or_default();
+        jobs.entry(shared.key(process)).or_default();
     }
     let (before, after) = (by_address(before), by_address(after));
-    let verdict = |(job, processes): (Option<String>, Vec<&ProcessStacks>)| {
+    let verdict = |(key, processes): ((Option<String>, Option<String>), Vec<&ProcessStacks>)| {
         let unattached: Vec<&ProcessStacks> =
-            stacks.unattached.iter().filter(|process| process.job == job).collect();
+            stacks.unattached.iter().filter(|process| shared.key(process) == key).collect();
         let groups = Group::of(processes.iter().chain(&unattached).copied());
         let pages = |of: &Pages<'a>| -> Option<Vec<&'a Snapshot>> {
             processes.iter().map(|process| page_of(of, process)).collect()
@@ -105,7 +109,7 @@ pub fn verdicts<'a>(before: &'a [Snapshot], stacks: &Stacks, after: &'a [Snapsho
         let mut found = Verdict {
             program: programs.into_iter().collect::<Vec<_>>().join(", "),
             processes: processes.len() + unattached.len(),
-            ..Verdict::new(job)
+            ..Verdict::new(key)
         };
         match pages(&before).zip(pages(&after)) {
             Some((before, after)) => {
@@ -127,9 +131,10 @@ pub fn verdicts<'a>(before: &'a [Snapshot], stacks: &Stacks, after: &'a [Snapsho
 }
 
 impl Verdict {
-    fn new(job: Option<String>) -> Self {
+    fn new((job, user): (Option<String>, Option<String>)) -> Self {
         Self {
             job,
+            user,
             program: String::new(),
             processes: 0,
             state: State::GoesOn,

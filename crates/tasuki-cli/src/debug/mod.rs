@@ -15,9 +15,10 @@ use tasuki_args::{DebugArgs, DebugCommands};
 use tasuki_debug::{
     Ranks, Target,
     session::{Answer, Session, groups},
+    several_jobs,
 };
 use tasuki_fleet::Fleet;
-use tasuki_stacks::{Group, Selection, ranks_in_words};
+use tasuki_stacks::{Group, Selection};
 use tasuki_terminal::{Failure, print_json};
 
 pub use self::{start::run as run_debugged, window::alone};
@@ -27,6 +28,7 @@ pub fn run(arguments: &DebugArgs) -> Result<ExitCode, Failure> {
     let fleet = Fleet::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
     let mut selection = Selection {
         job: arguments.job.clone(),
+        user: arguments.user.clone(),
         program: arguments.program.clone(),
         ranks: arguments.ranks.clone(),
     };
@@ -46,7 +48,7 @@ pub fn run(arguments: &DebugArgs) -> Result<ExitCode, Failure> {
             "there is no such process on {place}; `tasuki stats` lists those that use Tasuki"
         )));
     }
-    is_one_job(&ranks)?;
+    several_jobs(&ranks.members).map_or(Ok(()), |why| Err(Failure::new(why)))?;
     problems.iter().for_each(|problem| eprintln!("tasuki: {problem}"));
     let is_asked = arguments.commands.command.is_empty() && io::stdin().is_terminal();
     if arguments.tmux {
@@ -85,27 +87,6 @@ fn waiting(fleet: &Fleet, selection: &Selection) -> Result<Vec<(u32, u32)>, Fail
         return Err(Failure::new(format!("no such rank on {} is in a function of MPI", fleet.title())));
     }
     Ok(ranks.into_iter().map(|rank| (rank, rank)).collect())
-}
-
-/// Refuses processes of several jobs, whose ranks could not be told apart.
-fn is_one_job(ranks: &Ranks) -> Result<(), Failure> {
-    let mut known = BTreeSet::new();
-    let own = |member: &tasuki_debug::Member| member.debuggee.rank;
-    let twice: BTreeSet<u32> =
-        ranks.members.iter().filter_map(own).filter(|rank| !known.insert(*rank)).collect();
-    if twice.is_empty() {
-        return Ok(());
-    }
-    let twice: Vec<u32> = twice.into_iter().collect();
-    let name = |member: &tasuki_debug::Member| match &member.debuggee.job {
-        Some(job) => format!("job {job}"),
-        None => format!("--program {}", member.debuggee.program),
-    };
-    let names: BTreeSet<String> = ranks.members.iter().map(name).collect();
-    let names: Vec<String> = names.into_iter().collect();
-    let words = ranks_in_words(&twice);
-    let names = names.join(" or ");
-    Err(Failure::new(format!("several processes are rank {words}: say which job is meant, {names}")))
 }
 
 /// Prints answers, each line with the ranks that have said it.

@@ -62,7 +62,7 @@ fn line(arguments: &DebugArgs, rank: u32) -> Result<String, Failure> {
     let mut words: Vec<OsString> = vec![env::current_exe()?.into(), "debug".into()];
     words.extend(arguments.job.iter().map(OsString::from));
     words.extend(["--ranks".into(), rank.to_string().into()]);
-    let named = [("--lab", &arguments.lab), ("--program", &arguments.program)];
+    let named = [("--lab", &arguments.lab), ("--program", &arguments.program), ("--user", &arguments.user)];
     for (option, value) in named {
         words.extend(value.iter().flat_map(|value| [option.into(), value.into()]));
     }

@@ -1,5 +1,7 @@
 //! What is said of two ranks whose counters and functions are known.
 
+mod users;
+
 use super::*;
 use crate::frame::{Frame, Thread};
 use tasuki_ring::stats_page::{
