@@ -21,6 +21,9 @@ pub const AGENT_COMMAND: &str = "debug-agent";
 
 /// How long debuggers may take, all at once, to let their processes go.
 const END: Duration = Duration::from_secs(8);
+/// How long an agent with debuggers goes on without an order; [`Ranks`](crate::Ranks) gives some much more
+/// often. A machine that is switched off, and a network that is cut, end no input.
+const SILENCE: Duration = Duration::from_secs(600);
 
 enum Event {
     /// A line of input; `None`: it has ended.
@@ -33,9 +36,12 @@ struct Agent {
     gdbs: Vec<Gdb>,
     events: Sender<Event>,
     news: bool,
+    /// How long it goes on without an order.
+    silence: Duration,
 }
 
-/// Runs the agent until its standard input ends. Then all processes go on without a debugger.
+/// Runs the agent until its standard input ends, or nothing has come by it for long. Then all processes go on
+/// without a debugger.
 pub fn main() -> ExitCode {
     let (events, received) = channel();
     let orders = events.clone();
@@ -47,7 +53,7 @@ pub fn main() -> ExitCode {
         }
         let _ = orders.send(Event::Order(None));
     });
-    let mut agent = Agent { gdbs: Vec::new(), events, news: false };
+    let mut agent = Agent { gdbs: Vec::new(), events, news: false, silence: SILENCE };
     let ended = agent.serve(&received);
     agent.let_go(|_| true);
     match ended {
@@ -61,14 +67,16 @@ pub fn main() -> ExitCode {
 
 impl Agent {
     fn serve(&mut self, events: &Receiver<Event>) -> Result<(), String> {
-        let mut waits: Option<Instant> = None;
+        let (mut waits, mut heard): (Option<Instant>, _) = (None, Instant::now());
         loop {
-            let ends = self.gdbs.iter().filter_map(Gdb::deadline).chain(waits).min();
+            let silent = (!self.gdbs.is_empty()).then(|| heard + self.silence);
+            let ends = self.gdbs.iter().filter_map(Gdb::deadline).chain(waits).chain(silent).min();
             let left =
                 ends.map_or(Duration::from_secs(3600), |end| end.saturating_duration_since(Instant::now()));
             match events.recv_timeout(left) {
                 Ok(Event::Order(None)) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Ok(Event::Order(Some(line))) => {
+                    heard = Instant::now();
                     let order = serde_json::from_str(&line).map_err(|error| format!("no order: {error}"))?;
                     match order {
                         Order::Wait(ms) => waits = Some(Instant::now() + Duration::from_millis(ms)),
@@ -84,6 +92,10 @@ impl Agent {
                 Err(RecvTimeoutError::Timeout) => {}
             }
             let now = Instant::now();
+            if !self.gdbs.is_empty() && now >= heard + self.silence {
+                let seconds = self.silence.as_secs();
+                return Err(format!("nothing has come for {seconds} s; its processes go on"));
+            }
             self.gdbs.iter_mut().for_each(|gdb| self.news |= gdb.check(now));
             if waits.is_some_and(|end| self.news || now >= end) {
                 waits = None;
@@ -133,5 +145,24 @@ impl Agent {
             gdb.finish(end);
             gdb.forget(State::Gone("it has no debugger any more".into()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_of_which_nobody_wants_anything_any_more_lets_processes_go() {
+        let (events, received) = channel();
+        let silence = Duration::from_millis(20);
+        let mut agent = Agent { gdbs: Vec::new(), events, news: false, silence };
+        // No process has this number, so that no debugger is run.
+        agent.attach(&Debuggee { pid: u32::MAX, ..Debuggee::default() });
+        let (tell, told) = channel();
+        // Its input does not end.
+        thread::spawn(move || tell.send(agent.serve(&received)));
+        let ended = told.recv_timeout(Duration::from_secs(60)).expect("it ends");
+        assert!(ended.is_err_and(|why| why.contains("nothing has come")));
     }
 }

@@ -5,11 +5,13 @@ use crate::{
     order::{Order, Report, State},
     target::{Debuggee, Target},
 };
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tasuki_fleet::{Agents, Fleet, Task};
 
 /// How long an agent may take for an answer that needs no debugger, or lets debuggers end.
 const ANSWER: Duration = Duration::from_secs(30);
+/// How often agents hear something: those that do not for long let their processes go.
+const SIGN: Duration = Duration::from_secs(20);
 
 /// A process that is meant, and its debugger.
 #[derive(Clone, Debug)]
@@ -40,6 +42,8 @@ impl Member {
 pub struct Ranks {
     agents: Agents,
     hosts: Vec<String>,
+    /// When all agents were given an order last.
+    signed: Instant,
     /// By rank, host and number.
     pub members: Vec<Member>,
 }
@@ -73,7 +77,7 @@ impl Ranks {
         // go on then.
         let agents = Agents::start_apart(fleet, &Task::tasuki([AGENT_COMMAND]).lasting());
         let hosts = (0..fleet.len()).map(|host| fleet.name(host)).collect();
-        Self { agents, hosts, members: Vec::new() }
+        Self { agents, hosts, signed: Instant::now(), members: Vec::new() }
     }
 
     /// Finds the processes that are meant. Returns which hosts did not answer or could not read all, and why.
@@ -128,8 +132,27 @@ impl Ranks {
         self.tell(ANSWER, |host| some(&pids[host]).map(|pids| Order::Command(pids, text.into())));
     }
 
+    /// Lets all agents know now and then that they are still needed. Returns which members are lost.
+    pub fn keep(&mut self) -> Vec<String> {
+        if self.signed.elapsed() < SIGN {
+            return Vec::new();
+        }
+        self.signed = Instant::now();
+        let is_there = |state: &State| !matches!(state, State::Gone(_));
+        let (all, there) = (self.all(), self.pids(&self.all(), is_there));
+        let before: Vec<bool> = all.iter().map(|&at| is_there(&self.members[at].state)).collect();
+        self.tell(ANSWER, |host| some(&there[host]).map(|_| Order::Wait(0)));
+        let lost = self.members.iter().zip(before).filter_map(|(member, was_there)| match &member.state {
+            State::Gone(why) if was_there => Some(format!("rank {}: {why}", member.name())),
+            _ => None,
+        });
+        lost.collect()
+    }
+
     /// Takes in what debuggers have said, waiting for it no longer than this on each host.
     pub fn wait(&mut self, limit: Duration) {
+        // Whoever waits sees by their states which members are lost.
+        let _ = self.keep();
         let ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
         let pids = self.pids(&self.all(), State::is_at_work);
         self.tell(ANSWER + limit, |host| some(&pids[host]).map(|_| Order::Wait(ms)));

@@ -62,6 +62,10 @@ pub enum End {
     GivenUp,
 }
 
+/// Ctrl-C was typed before all had a debugger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted;
+
 /// Debuggers and what is known of them here.
 pub struct Session {
     /// The debuggers.
@@ -86,15 +90,22 @@ impl Session {
     }
 
     /// Runs a debugger for each. Returns which processes could not be had, and why.
-    pub fn attach(&mut self) -> Vec<String> {
+    ///
+    /// # Errors
+    /// If Ctrl-C was typed meanwhile. All processes go on then.
+    pub fn attach(&mut self) -> Result<Vec<String>, Interrupted> {
         self.ranks.attach();
         // Agents see to the time limit.
         while self.ranks.members.iter().any(|member| member.state == State::Busy) {
+            if self.was_interrupted() {
+                self.end();
+                return Err(Interrupted);
+            }
             self.ranks.wait(LOOK);
         }
         let lost = self.ranks.set_lost_apart();
         self.ranks.members.iter_mut().for_each(|member| member.text.clear());
-        lost
+        Ok(lost)
     }
 
     /// Whether no debugger is left.

@@ -14,7 +14,7 @@ use std::{
 use tasuki_args::{DebugArgs, DebugCommands};
 use tasuki_debug::{
     Ranks, Target,
-    session::{Answer, Session, groups},
+    session::{Answer, Interrupted, Session, groups},
     several_jobs,
 };
 use tasuki_fleet::Fleet;
@@ -58,12 +58,17 @@ pub fn run(arguments: &DebugArgs) -> Result<ExitCode, Failure> {
         return window::one(&fleet, &ranks.members[0]);
     }
     let mut session = Session::new(ranks)?;
-    let lost = session.attach();
+    let lost = session.attach().map_err(interrupted)?;
     lost.iter().for_each(|problem| eprintln!("tasuki: {problem}"));
     let is_complete = problems.is_empty() && lost.is_empty();
     let ended = talk(&mut session, &arguments.commands);
     session.end();
     Ok(if ended? && is_complete { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Ctrl-C before all had a debugger.
+fn interrupted(_: Interrupted) -> Failure {
+    Failure { message: "interrupted".into(), code: 130 }
 }
 
 /// Gives the commands of the command line, or those that are typed. Returns whether it was not interrupted.

@@ -50,7 +50,9 @@ pub fn run(session: &mut Session) -> Result<(), Failure> {
                     stop(session);
                     break Some(String::new());
                 }
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    session.ranks.keep().iter().for_each(|lost| eprintln!("tasuki: {lost}"));
+                }
             }
         };
         let Some(line) = line else { break };

@@ -1,6 +1,6 @@
 //! `tasuki run --debug`: ranks stop where they enter MPI, each with a debugger.
 
-use super::{show, talk};
+use super::{interrupted, show, talk};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -13,7 +13,10 @@ use std::{
     time::{Duration, Instant},
 };
 use tasuki_args::RunArgs;
-use tasuki_debug::{Ranks, STOPS, Target, session::Session};
+use tasuki_debug::{
+    Ranks, STOPS, Target,
+    session::{Interrupted, Session},
+};
 use tasuki_fleet::Fleet;
 use tasuki_job::random_digits;
 use tasuki_process::end_with_parent;
@@ -37,7 +40,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     if let Some(code) = stand(&mut session, &mut job, &name, arguments.program.ranks)? {
         return Ok(code);
     }
-    let lost = session.attach();
+    let lost = session.attach().map_err(interrupted)?;
     if !lost.is_empty() {
         lost.iter().for_each(|problem| eprintln!("tasuki: {problem}"));
         return Err(Failure::new("the job is ended: not all of its ranks have a debugger"));
@@ -68,7 +71,7 @@ fn stand(session: &mut Session, job: &mut Job, name: &str, count: u32) -> Result
             return Ok(Some(code));
         }
         if session.was_interrupted() {
-            return Err(Failure { message: "interrupted".into(), code: 130 });
+            return Err(interrupted(Interrupted));
         }
         if Instant::now() >= end {
             let (found, seconds) = (counted(found, "rank", "s"), START.as_secs());
