@@ -7,6 +7,9 @@ pub struct PeerCounters {
     pub sent_messages: u64,
     /// Payload bytes handed to the carrier.
     pub sent_bytes: u64,
+    /// Payload bytes that the peer has pulled out of the memory here, of messages that are over. Of one that
+    /// it has cut short this side knows no more than its length.
+    pub fetched_bytes: u64,
     /// Of the messages sent, those that were sent whole without a grant.
     pub sent_eager: u64,
     /// Of the messages sent, those of which more would have been sent without a grant if there had been more

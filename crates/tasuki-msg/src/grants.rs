@@ -122,6 +122,10 @@ impl<C: Controller> Endpoint<C> {
             return Err(FrameError::Malformed("done before the payload was sent"));
         }
         op.done = true;
+        if op.remote_key.is_some() {
+            // What has not gone in frames.
+            peer.counters.fetched_bytes += op.len - op.sent;
+        }
         peer.tx.awaiting.remove(&seq.0);
         peer.tx.unanswered -= u32::from(std::mem::take(&mut op.unanswered));
         self.settle_send(key);

@@ -172,7 +172,7 @@ pub(super) fn peer_row(engine: &Engine, record: &PeerRecord) -> PageRecord {
         dead: record.failure.is_some(),
         messages_sent: counters.sent_messages,
         messages_received: counters.received_messages,
-        bytes_sent: counters.sent_bytes,
+        bytes_sent: counters.sent_bytes + counters.fetched_bytes,
         bytes_received: counters.received_bytes + counters.pulled_bytes,
         unexpected: counters.unexpected_messages,
         credit: status.credit,

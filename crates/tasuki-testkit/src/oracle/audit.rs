@@ -103,6 +103,10 @@ fn counters(oracle: &Oracle) -> Check {
         same(format!("sent from {a} to {b}"), here.sent_messages, started)?;
         same(format!("received at {b}"), other.received_messages, here.sent_messages)?;
         same(format!("bytes from {a} to {b}"), other.received_bytes, here.sent_bytes)?;
+        // The sender does not know of messages that were cut short.
+        demand(here.fetched_bytes >= other.pulled_bytes, || {
+            format!("{b} has pulled {} bytes of {a}, which counts {}", other.pulled_bytes, here.fetched_bytes)
+        })?;
         let tally = oracle.nodes[a].tally.get(&there).copied().unwrap_or_default();
         let counted = (here.received_messages, here.matched_messages, here.discarded_messages);
         let expected = (tally.received, tally.matched, tally.discarded);
