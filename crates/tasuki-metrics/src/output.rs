@@ -74,6 +74,10 @@ pub fn write_output(path: &Path, text: &str) -> Result<(), String> {
     written.map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
+/// Replaces a file by one that every user may read. `replace_file` of `tasuki-cluster` is for what must
+/// outlive a power cut: it would wait for the disk at every run of a timer, writes in place where the folder
+/// takes no other file, so that a reader may see half a text, and has one name for that other file, which two
+/// runs at the same time would share.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
