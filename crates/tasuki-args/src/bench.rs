@@ -204,4 +204,7 @@ pub struct DemoArgs {
     /// How often everything is repeated; ratios need three
     #[arg(long, default_value_t = 3)]
     pub repetitions: usize,
+    /// Print JSON: the records of `bench mpi` and of `bench nas`
+    #[arg(long)]
+    pub json: bool,
 }

@@ -15,6 +15,9 @@ pub enum ClusterCommand {
         /// Cluster files
         #[arg(required = true)]
         files: Vec<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Hosts, NICs, addresses and cables
     Show {

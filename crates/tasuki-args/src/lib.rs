@@ -9,6 +9,7 @@ mod bench;
 mod bench_tune;
 mod broker;
 mod check;
+mod checked;
 mod cluster;
 mod dashboard;
 mod debug;
@@ -56,6 +57,7 @@ pub use self::bench::{BenchCommand, BenchMpi, BenchNas, BenchRaw, BenchStartup, 
 pub use self::bench_tune::BenchTune;
 pub use self::broker::BrokerArgs;
 pub use self::check::CheckArgs;
+pub use self::checked::CheckedFile;
 pub use self::cluster::{ClusterCommand, ClusterNew};
 pub use self::dashboard::DashboardArgs;
 pub use self::debug::{DebugArgs, DebugCommands};

@@ -2,19 +2,19 @@
 
 use serde::Serialize;
 use std::{path::PathBuf, process::ExitCode};
-use tasuki_args::{ClusterCommand, ClusterNew};
+use tasuki_args::{CheckedFile, ClusterCommand, ClusterNew};
 use tasuki_cluster::{
     AddressPlan, Cluster, HostPlan, NextHop, RailNames, RoutePlan,
     generate::{Options, generate},
 };
 use tasuki_plan::write_file;
-use tasuki_terminal::{Failure, counted, print_json, table};
+use tasuki_terminal::{Failure, print_json, table};
 
 /// Runs a cluster command.
 pub fn run(command: ClusterCommand) -> Result<ExitCode, Failure> {
     match command {
         ClusterCommand::New(arguments) => new(&arguments)?,
-        ClusterCommand::Check { files } => return check(&files),
+        ClusterCommand::Check { files, json } => return check(&files, json),
         ClusterCommand::Show { source, json } => show(&source.cluster()?, json)?,
         ClusterCommand::Rails { source, json } => rails(&source.cluster()?, json)?,
         ClusterCommand::Routes { source, host, json } => {
@@ -40,24 +40,15 @@ fn new(arguments: &ClusterNew) -> Result<(), Failure> {
     Ok(())
 }
 
-fn check(files: &[PathBuf]) -> Result<ExitCode, Failure> {
-    let mut code = ExitCode::SUCCESS;
-    for file in files {
-        match Cluster::load(file) {
-            Ok(cluster) => println!(
-                "{}: {}, {}, {}, no errors",
-                file.display(),
-                counted(cluster.hosts.len(), "host", "s"),
-                counted(cluster.switches.len(), "switch", "es"),
-                counted(cluster.cables.len(), "cable", "s")
-            ),
-            Err(errors) => {
-                eprintln!("{errors}");
-                code = ExitCode::FAILURE;
-            }
-        }
+fn check(files: &[PathBuf], json: bool) -> Result<ExitCode, Failure> {
+    let checked: Vec<_> = files.iter().map(|file| CheckedFile::read(file)).collect();
+    if json {
+        print_json(&checked)?;
+    } else {
+        checked.iter().filter(|file| file.is_good()).for_each(|file| println!("{file}"));
+        checked.iter().filter(|file| !file.is_good()).for_each(|file| eprintln!("{file}"));
     }
-    Ok(code)
+    Ok(ExitCode::from(u8::from(!checked.iter().all(CheckedFile::is_good))))
 }
 
 /// A cluster, and the addresses and routes that follow from it.

@@ -19,7 +19,7 @@ use tasuki_bench::{
 };
 use tasuki_cluster::generate::{Options, Shape, generate};
 use tasuki_lab::LabOptions;
-use tasuki_terminal::Failure;
+use tasuki_terminal::{Failure, visible_json};
 
 /// The labs, each with its title: four hosts, cabled directly and through one switch.
 const NETWORKS: [(&str, &str); 2] = [("full:4", page::CABLES), ("star:4", page::SWITCH)];
@@ -69,7 +69,12 @@ pub fn run(arguments: &DemoArgs) -> Result<ExitCode, Failure> {
     };
     drop(networks);
     let kernels_measured = kernels.as_ref().map(NasReport::records).unwrap_or_default();
-    print!("{}", page::page(&report, &kernels_measured, arguments.rate));
+    if arguments.json {
+        let kernels = kernels.as_ref().map_or("[]".into(), NasReport::json);
+        println!("{}", visible_json(&format!("{{\"mpi\": {}, \"nas\": {kernels}}}", report.json())));
+    } else {
+        print!("{}", page::page(&report, &kernels_measured, arguments.rate));
+    }
     if let Some(kernels) = &kernels {
         eprint!("{}", ending(kernels.failures(), kernels.interrupted));
     }
