@@ -54,11 +54,17 @@ pub fn undo_all(fleet: &Fleet, options: &HostOptions, mode: Mode, progress: Prog
 /// How all hosts are.
 pub fn status_all(fleet: &Fleet, options: &HostOptions, progress: Progress<'_>) -> Vec<HostStatus> {
     let verb = Verb { name: "status", argv: options.argv(), input: None };
-    ask(fleet, &verb, &[], "status", progress, |host, problem| HostStatus {
+    let mut answers = ask(fleet, &verb, &[], "status", progress, |host, problem| HostStatus {
         host,
         status: None,
         problem: Some(problem),
-    })
+    });
+    if let Fleet::Lab(lab) = fleet
+        && !lab.options.bare
+    {
+        answers.iter_mut().for_each(|answer| answer.as_built(&lab.cluster.name));
+    }
+    answers
 }
 
 /// A subcommand that every host runs.

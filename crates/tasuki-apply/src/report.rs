@@ -25,6 +25,14 @@ impl HostStatus {
         };
         self.problem.is_none() && self.status.as_ref().is_some_and(is_as_set)
     }
+
+    /// Notes that `lab up` has set the host up by this cluster. It leaves no record, as a lab ends as a
+    /// whole, so there is nothing to compare where nothing else was applied since.
+    pub(crate) fn as_built(&mut self, cluster: &str) {
+        if let Some(status) = &mut self.status {
+            status.cluster.get_or_insert_with(|| cluster.to_owned());
+        }
+    }
 }
 
 /// The report of a host for which something went wrong before it could make one.
@@ -56,5 +64,20 @@ mod tests {
         assert!(is_well(applied.clone()));
         assert!(!is_well(Status { restarted: true, changed: 1, ..applied }));
         assert!(!is_well(Status::default()));
+    }
+
+    #[test]
+    fn a_host_of_a_lab_is_as_lab_up_has_set_it_up() {
+        let of = |status: Option<Status>| {
+            let problem = status.is_none().then(|| "no answer".to_owned());
+            let mut answer = HostStatus { host: "n1".into(), status, problem };
+            answer.as_built("lab");
+            (answer.is_well(), answer.status.and_then(|status| status.cluster))
+        };
+        assert_eq!(of(Some(Status::default())), (true, Some("lab".into())));
+        assert_eq!(of(None), (false, None), "it does not answer");
+        // What was applied later counts.
+        let applied = Status { cluster: Some("c".into()), restarted: true, ..Status::default() };
+        assert_eq!(of(Some(applied)), (false, Some("c".into())));
     }
 }

@@ -66,6 +66,8 @@ fn a_lab_that_lab_up_has_set_up_runs() {
         let lab = TestLab::up("ready", &arguments);
         let printed = ok(&mut run_over("tasuki", &lab, mpi.name, 3, &hello));
         assert!(printed.contains("ring ok"), "{more:?}: {printed}");
+        // Nothing was applied, and all is as it was set up.
+        assert!(!ok(tasuki().args(["status", "--lab", &lab.name])).contains("nothing applied"));
     }
 }
 
