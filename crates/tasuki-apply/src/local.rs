@@ -14,7 +14,7 @@ use std::{
     sync::Arc,
 };
 use tasuki_cluster::{AddressPlan, AddressStyle, Cluster, HostId, HostPlan};
-use tasuki_host::{Change, Key, Mode, Persistence, Report, Setup, UNIT_FOLDER, Wanted, daemon};
+use tasuki_host::{Change, Key, Mode, NicWish, Persistence, Report, Setup, UNIT_FOLDER, Wanted, daemon};
 
 /// Applies a cluster to this host, as its host `name`. What goes wrong is in the report.
 pub fn apply(
@@ -59,8 +59,7 @@ impl<'a> Applying<'a> {
         let folder = state_folder(host_options.state_dir.as_deref());
         let setup = Setup::open(name, &folder, mode, host_options.force)?;
         let mut wanted = Wanted::new(cluster, &plan, host, options.rate);
-        wanted.offloads = options.offloads;
-        wanted.rings = options.rings;
+        wanted.nics = NicWish { offloads: options.offloads, rings: options.rings };
         wanted.stop_forwarding = options.stop_forwarding;
         // Hosts with no address but those of their cables cannot be reached by way of others.
         let is_watchable = cluster.fallback && cluster.addressing.style == AddressStyle::Identity;

@@ -4,11 +4,28 @@ use crate::{
     Change, Hop, HostError, Key, RingLength, RouteValue, StripingValue, Value, kernel::Kernel,
     offload::is_segmentation_or_checksum,
 };
+use serde::{Deserialize, Serialize};
 use std::{net::Ipv4Addr, path::PathBuf};
 use tasuki_cluster::{
     AddressPlan, BarePlan, Cluster, HostId, HostPlan, IDENTITY_INTERFACE, LinkPlan, MacAddr, RailTable, Rate,
     RoutePlan, StripePlan,
 };
+
+/// What cabled NICs are to have besides what the plan says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NicWish {
+    /// Segmentation, merging and checksum offloads; `None`: as they are.
+    pub offloads: Option<bool>,
+    /// Lengths of their queues; `None`: as they are.
+    pub rings: Option<RingLength>,
+}
+
+impl NicWish {
+    /// Whether nothing is wished.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
 
 /// Everything that a host is to have.
 #[derive(Clone, Debug)]
@@ -21,10 +38,8 @@ pub struct Wanted {
     pub macs: Vec<(String, MacAddr)>,
     /// Identity address and name of every host of the cluster, for `/etc/hosts`; empty: no names.
     pub names: Vec<(Ipv4Addr, String)>,
-    /// Segmentation, merging and checksum offloads of cabled NICs; `None`: as they are.
-    pub offloads: Option<bool>,
-    /// Lengths of cabled NICs' queues; `None`: as they are.
-    pub rings: Option<RingLength>,
+    /// What cabled NICs are to have besides what the plan says.
+    pub nics: NicWish,
     /// Turn forwarding off, where the plan does not need it, even if it was on before.
     pub stop_forwarding: bool,
     /// Files and symbolic links, in order.
@@ -52,8 +67,7 @@ impl Wanted {
             plan: plan_of_host,
             macs: macs.filter(|(name, _)| is_cabled(name)).collect(),
             names: plan.names(host),
-            offloads: None,
-            rings: None,
+            nics: NicWish::default(),
             stop_forwarding: false,
             files: vec![rails],
             watched: false,
@@ -164,21 +178,32 @@ fn of_bare(nic: &BarePlan) -> [(Key, Value); 2] {
     ]
 }
 
-/// The offloads to be switched: those that are asked for, and merging by hardware on relays, which the kernel
-/// switches off by itself once a NIC forwards, and never on again.
+/// The offloads to be switched on all cabled NICs of a plan.
 pub fn of_offloads(kernel: &mut Kernel, wanted: &Wanted) -> Result<Vec<(Key, Value)>, HostError> {
     let mut all = Vec::new();
     for (interface, _) in wanted.plan.cabled() {
-        let changeable = kernel.features_of(interface)?.iter().filter(|feature| feature.changeable);
-        for feature in changeable {
-            let value = match wanted.offloads {
-                _ if feature.name == "rx-lro" && wanted.plan.relays() => false,
-                Some(on) if is_segmentation_or_checksum(&feature.name) => on,
-                _ => continue,
-            };
-            let (interface, feature) = (interface.to_owned(), feature.name.clone());
-            all.push((Key::Offload { interface, feature }, Value::On(value)));
-        }
+        all.extend(offloads_of(kernel, &wanted.plan, interface, wanted.nics.offloads)?);
     }
     Ok(all)
+}
+
+/// The offloads of one NIC to be switched: those that are asked for, and merging by hardware on relays, which
+/// the kernel switches off by itself once a NIC forwards, and never on again.
+pub fn offloads_of(
+    kernel: &mut Kernel,
+    plan: &HostPlan,
+    interface: &str,
+    wished: Option<bool>,
+) -> Result<Vec<(Key, Value)>, HostError> {
+    let changeable = kernel.features_of(interface)?.iter().filter(|feature| feature.changeable);
+    let all = changeable.filter_map(|feature| {
+        let value = match wished {
+            _ if feature.name == "rx-lro" && plan.relays() => false,
+            Some(on) if is_segmentation_or_checksum(&feature.name) => on,
+            _ => return None,
+        };
+        let (interface, feature) = (interface.to_owned(), feature.name.clone());
+        Some((Key::Offload { interface, feature }, Value::On(value)))
+    });
+    Ok(all.collect())
 }

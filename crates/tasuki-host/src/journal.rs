@@ -1,6 +1,6 @@
 //! The record of what was changed, and from what. It is on the disk before the first change is made.
 
-use crate::{Change, HostError, Key, Value, files, lock::Lock};
+use crate::{Change, HostError, Key, NicWish, Value, files, lock::Lock};
 use serde::{Deserialize, Serialize};
 use std::{
     fs,
@@ -36,6 +36,9 @@ pub struct Record {
     /// of `to`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounded: Vec<Change>,
+    /// What all cabled NICs were to have besides what the plan says, for those that come later.
+    #[serde(default, skip_serializing_if = "NicWish::is_nothing")]
+    pub nics: NicWish,
 }
 
 /// What tells this network of this running machine from all others: the start of the machine, and the network
@@ -51,7 +54,8 @@ impl Record {
     pub fn new(host: &str, cluster: &str) -> Self {
         let (boot, namespace) = here();
         let (host, cluster) = (host.into(), cluster.into());
-        Self { version: VERSION, host, cluster, boot, namespace, changes: Vec::new(), rounded: Vec::new() }
+        let (changes, rounded, nics) = (Vec::new(), Vec::new(), NicWish::default());
+        Self { version: VERSION, host, cluster, boot, namespace, changes, rounded, nics }
     }
 
     /// Whether it holds no changes.

@@ -37,7 +37,7 @@ pub use apply::apply;
 pub use daemon::DaemonError;
 pub use delay::{DelayLook, Means, MeansLook};
 pub use delay_control::{DelayControl, NicCounts};
-pub use desired::Wanted;
+pub use desired::{NicWish, Wanted};
 pub use error::HostError;
 pub use files::{FOR_ALL, replace as replace_file};
 pub use journal::{Record, here};

@@ -3,19 +3,22 @@
 //! what `apply` had set.
 
 use crate::{
-    Change, HostError, Key, Value,
-    desired::{forwarding, insert_before_settings, of_plan},
+    Change, HostError, Key, NicWish, Value,
+    desired::{forwarding, insert_before_settings, of_plan, offloads_of},
     difference::difference,
     journal::Journal,
+    kernel::Kernel,
     reroute::Rerouting,
+    rings::rings_of,
     setup::other_nic,
 };
 use std::path::Path;
 use tasuki_cluster::{HostPlan, MacAddr};
 
 impl Rerouting {
-    /// Gives a NIC what the plan says that it has, and what else `apply` has set there by its record in
-    /// `folder`, in which this is noted first, so that `undo` takes it back. Routes are left to
+    /// Gives a NIC what the plan says that it has, what else `apply` has set there by its record in `folder`,
+    /// and what it was asked to set on all NICs. In the record this is noted first, so that `undo` takes it
+    /// back. Routes are left to
     /// [`Rerouting::set_routes`]. `mac`: the address that the cluster file gives it. Returns false, and does
     /// nothing, on a host that `apply` has not set up.
     ///
@@ -39,7 +42,10 @@ impl Rerouting {
         }
         let journal = Journal::lock(&plan.host, folder)?;
         let Some((mut record, _)) = journal.load()? else { return Ok(false) };
-        let desired = of_nic(plan, &record.changes, interface);
+        let mut desired = of_nic(plan, &record.changes, interface);
+        let mut wished = of_wish(kernel, plan, interface, record.nics)?;
+        wished.retain(|(key, _)| !desired.iter().any(|(known, _)| known == key));
+        insert_before_settings(&mut desired, wished);
         let actual = kernel.read_all(desired.iter().map(|(key, _)| key))?;
         let changes = difference(&desired, &actual, &[]);
         record.add(&changes);
@@ -70,6 +76,21 @@ fn of_nic(plan: &HostPlan, made: &[Change], interface: &str) -> Vec<(Key, Value)
     let more: Vec<_> = made.iter().filter(is_more).map(|c| (c.key.clone(), c.to.clone())).collect();
     insert_before_settings(&mut desired, more);
     desired
+}
+
+/// What a NIC is to have as all cabled NICs of the host. It may have been away when they were given it, or
+/// have had it by itself until it was made anew.
+fn of_wish(
+    kernel: &mut Kernel,
+    plan: &HostPlan,
+    interface: &str,
+    wish: NicWish,
+) -> Result<Vec<(Key, Value)>, HostError> {
+    let mut all = offloads_of(kernel, plan, interface, wish.offloads)?;
+    if let Some(length) = wish.rings {
+        all.extend(rings_of(kernel, interface, length)?);
+    }
+    Ok(all)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The lengths of NICs' queues.
 
 use crate::{HostError, Key, RingsValue, Value, Wanted, kernel::Kernel};
+use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 
 /// Shortest length that can be asked for, frames.
@@ -9,7 +10,7 @@ const LENGTH_MIN: u32 = 64;
 const LENGTH_MAX: u32 = 65_536;
 
 /// The wanted length of NICs' receive and send queues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RingLength {
     /// As many frames as each NIC can hold.
     Max,
@@ -59,18 +60,28 @@ pub(crate) fn of_rings(
     wanted: &Wanted,
     notes: &mut Vec<String>,
 ) -> Result<Vec<(Key, Value)>, HostError> {
-    let Some(length) = wanted.rings else { return Ok(Vec::new()) };
+    let Some(length) = wanted.nics.rings else { return Ok(Vec::new()) };
     let mut all = Vec::new();
     for (interface, _) in wanted.plan.cabled() {
-        match kernel.rings(interface)? {
-            Some(rings) => {
-                let value = RingsValue { rx: length.of(rings.rx_max), tx: length.of(rings.tx_max) };
-                all.push((Key::Rings { interface: interface.into() }, Value::Rings(value)));
-            }
+        match rings_of(kernel, interface, length)? {
+            Some(rings) => all.push(rings),
             None => notes.push(format!("{interface}: its driver has no queue lengths to set")),
         }
     }
     Ok(all)
+}
+
+/// The wanted lengths for one NIC; `None`: it has none to set.
+pub(crate) fn rings_of(
+    kernel: &Kernel,
+    interface: &str,
+    length: RingLength,
+) -> Result<Option<(Key, Value)>, HostError> {
+    let rings = kernel.rings(interface)?.map(|rings| {
+        let value = RingsValue { rx: length.of(rings.rx_max), tx: length.of(rings.tx_max) };
+        (Key::Rings { interface: interface.into() }, Value::Rings(value))
+    });
+    Ok(rings)
 }
 
 #[cfg(test)]

@@ -96,8 +96,10 @@ impl Setup {
         let guarded = self.kernel.read_all(&watched)?;
         if report.changes.is_empty() {
             // The record is of this start of the machine from now on.
-            let is_old = self.journal.load()?.is_some_and(|(_, is_old)| is_old);
-            if record.guard(guarded) || is_old {
+            let known = self.journal.load()?;
+            let is_old = known.as_ref().is_some_and(|(_, is_old)| *is_old);
+            let has_new_wish = known.is_some_and(|(known, _)| known.nics != record.nics);
+            if record.guard(guarded) || is_old || has_new_wish {
                 self.journal.save(&record)?;
             }
             self.tidy_up()?;

@@ -4,7 +4,7 @@
 use nix::sched::{CloneFlags, unshare};
 use std::process::Command;
 use tasuki_cluster::{AddressPlan, Cluster, HostId, generate};
-use tasuki_host::{Key, Mode, Setup, Wanted};
+use tasuki_host::{Key, Mode, NicWish, Rerouting, Setup, Wanted};
 
 fn ip(words: &str) -> String {
     let output = Command::new("ip").args(words.split(' ')).output().expect("ip runs");
@@ -71,4 +71,38 @@ fn a_route_that_the_watch_changes_meanwhile_is_no_failure() {
         "{:?}",
         report.problems
     );
+}
+
+/// A NIC that was not there when all others were given their offloads has its driver's when it comes.
+#[test]
+fn a_late_nic_gets_what_all_others_were_given() {
+    let Some((_, mut wanted)) = host() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    wanted.nics = NicWish { offloads: Some(false), rings: None };
+    ip("link del eth2");
+    let mut early = wanted.clone();
+    early.plan.leave_out(&["eth2".to_owned()]);
+    let apply = |wanted: &Wanted, mode| {
+        let mut setup = Setup::open("n1", folder.path(), mode, false).expect("opens");
+        setup.apply(wanted, &mut |_| ()).expect("applies")
+    };
+    let report = apply(&early, Mode::Change);
+    assert!(report.done && report.problems.is_empty(), "{:?}", report.problems);
+
+    ip("link add eth2 type veth peer name far2");
+    ip("link set far2 up");
+    let of_late = |wanted: &Wanted| {
+        let all = apply(wanted, Mode::Show).changes.into_iter().map(|change| change.key);
+        let all = all.filter(|key| matches!(key, Key::Offload { interface, .. } if interface == "eth2"));
+        all.collect::<Vec<_>>()
+    };
+    assert!(!of_late(&wanted).is_empty(), "a new veth has offloads");
+    let mut watch = Rerouting::open("n1").expect("opens");
+    assert!(watch.set_up_again(&wanted.plan, "eth2", None, folder.path()).expect("sets it up"));
+    assert_eq!(of_late(&wanted), []);
+    // The record has what it was before, so that `undo` gives it back.
+    let mut setup = Setup::open("n1", folder.path(), Mode::Change, false).expect("opens");
+    assert!(setup.undo(&mut |_| ()).expect("restores").done);
+    drop(setup);
+    assert!(!of_late(&wanted).is_empty());
 }

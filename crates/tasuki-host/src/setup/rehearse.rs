@@ -35,6 +35,7 @@ impl Setup {
         let fresh = || Record::new(&self.host, &wanted.cluster);
         let mut record = loaded.map_or_else(fresh, |(record, _)| record);
         (record.host, record.cluster) = (self.host.clone(), wanted.cluster.clone());
+        record.nics = wanted.nics;
         let mut report = Report { host: self.host.clone(), ..Report::default() };
         report.problems = check::interfaces(&self.host, &self.kernel, wanted);
         if report.problems.is_empty() {
