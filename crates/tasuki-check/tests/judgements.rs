@@ -5,8 +5,10 @@ use tasuki_check::{
     Arrivals, Facts, Finding, Heard, Kind, NicFacts, Part, Report, Tally,
     judge::{
         Segments, blame, counters,
-        network::{Stream, Suspicion, is_explained, late, unmeasured},
+        network::{Stream, Suspicion, findings, is_explained, late, suspicions, unmeasured},
+        short_frames::by_switch,
         wiring,
+        witness::Witness,
     },
 };
 use tasuki_cluster::{Cluster, HostId, NicId, generate};
@@ -234,6 +236,45 @@ fn a_wrong_mtu_explains_what_the_nic_receives_and_nothing_else() {
     };
     let short = |nic: NicId| is_explained(&mtu, &BTreeSet::from([nic]), &BTreeMap::new());
     assert!(short(nic(1, 0)) && !short(nic(2, 0)));
+}
+
+/// A switch whose longest frame is shorter than the file's loses full frames of all its hosts: it is at
+/// fault, and no cable. One cable, or one host, that loses them accuses no switch.
+#[test]
+fn a_switch_that_passes_short_frames_alone_is_one_finding() {
+    let cluster = cluster("star:4");
+    let segments = Segments::of(&cluster);
+    let told = |is_short: &dyn Fn([NicId; 2]) -> bool| {
+        let stream = |direction: [NicId; 2]| Stream {
+            sent: 40,
+            arrived: if is_short(direction) { 0 } else { 40 },
+            sending: 0.1,
+            arriving: 0.1,
+            wire_bytes: 9014,
+            planned: 1_000_000,
+            ..Stream::default()
+        };
+        let all = segments.directions();
+        let streams = all.iter().map(|direction| (*direction, vec![stream(*direction)])).collect();
+        let confirmed: Vec<_> = suspicions(&segments, &streams)
+            .into_iter()
+            .map(|suspicion| {
+                let streams = suspicion.directions.iter().map(|direction| stream(*direction)).collect();
+                (suspicion, streams)
+            })
+            .collect();
+        let found = findings(&cluster, &confirmed, &Witness::default(), &BTreeMap::new());
+        by_switch(&cluster, found)
+    };
+    let [found] = &told(&|_| true)[..] else { panic!("{:?}", told(&|_| true)) };
+    assert_eq!((found.kind, found.part.clone()), (Kind::Mtu, Part::Switch("sw1".into())));
+    assert!(found.says.contains("4 cables") && found.advice.contains("jumbo"), "{found:?}");
+    let one_way = |[from, _]: [NicId; 2]| from == nic(1, 0);
+    let both_ways = |[from, to]: [NicId; 2]| [from, to].contains(&nic(1, 0));
+    for one in [&one_way as &dyn Fn([NicId; 2]) -> bool, &both_ways] {
+        let [found] = &told(one)[..] else { panic!("{:?}", told(one)) };
+        assert!(matches!(&found.part, Part::Cable(name) if name.contains("n2:eth1")), "{found:?}");
+    }
 }
 
 /// As the Nagios plugin guidelines have them: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.

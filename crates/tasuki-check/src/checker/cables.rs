@@ -6,6 +6,7 @@ use crate::{
     judge::{
         self,
         network::{self, Stream, Suspicion},
+        short_frames,
     },
     protocol::{Answer, Order, Sent, Tally},
     statistics::quantile,
@@ -80,7 +81,8 @@ impl Checker<'_> {
         // Without a suspicion nobody needs a witness, and switches are not asked.
         let asked = (!confirmed.is_empty()).then(|| self.switches.witness(self.cluster));
         let witness = asked.flatten().unwrap_or_default();
-        let mut found = network::findings(self.cluster, &confirmed, &witness, &damaged);
+        let found = network::findings(self.cluster, &confirmed, &witness, &damaged);
+        let mut found = short_frames::by_switch(self.cluster, found);
         // A rate that was both negotiated and measured is one finding: what the host itself reports says
         // more, and what was measured is added to it.
         for host in &mut hosts {

@@ -4,6 +4,7 @@ pub mod counters;
 pub mod host;
 pub mod network;
 pub mod pairs;
+pub mod short_frames;
 pub mod wiring;
 pub mod witness;
 
