@@ -152,8 +152,12 @@ fn open(knock: &Knock, kind: Type, protocol: Protocol) -> io::Result<Socket> {
 fn rules() -> Rules {
     let nft = ask("nft", &["-j", "list", "ruleset"]);
     let text = ask("nft", &["-a", "list", "ruleset"]).unwrap_or_default();
-    // `iptables-save` itself often shows what nft shows.
-    let iptables = ask("iptables-legacy-save", &[]);
+    // `iptables-save` itself often shows what nft shows; without nft it may be all that does.
+    let older = ask("iptables-legacy-save", &[]);
+    let iptables = match nft {
+        Err(Unread::Absent(_)) => joined(older, ask("iptables-save", &[])),
+        _ => older,
+    };
     let problem = match (&nft, &iptables) {
         (Err(Unread::Absent(_)), Err(Unread::Long(why))) => Some(why.clone()),
         (Err(Unread::Absent(_)), Ok(_)) => None,
@@ -162,6 +166,15 @@ fn rules() -> Rules {
         (Ok(_), _) => None,
     };
     Rules { nft: nft.ok(), text, iptables: iptables.ok(), problem }
+}
+
+/// What two commands have printed, as far as they have.
+fn joined(a: Result<String, Unread>, b: Result<String, Unread>) -> Result<String, Unread> {
+    match (a, b) {
+        (Ok(a), Ok(b)) => Ok(a + &b),
+        (Ok(text), Err(_)) | (Err(_), Ok(text)) => Ok(text),
+        (Err(why), Err(_)) => Err(why),
+    }
 }
 
 /// Why rules cannot be read.

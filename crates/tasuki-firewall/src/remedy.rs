@@ -64,6 +64,11 @@ fn owner(culprit: Option<&Culprit>, rules: Option<&Rules>) -> Owner {
     };
     match culprit {
         Some(culprit) if culprit.table.ends_with(" firewalld") => Owner::Firewalld,
+        // With `FirewallBackend=iptables` its chains are in the table that all programs share. This one every
+        // version has (`src/firewall/core/ipXtables.py`).
+        Some(culprit) if (culprit.iptables || culprit.table == "ip filter") && written("INPUT_direct") => {
+            Owner::Firewalld
+        }
         Some(culprit) if culprit.iptables && !written("ufw-") => Owner::Iptables,
         Some(culprit) if (culprit.iptables || culprit.table == "ip filter") && written("chain ufw-") => {
             Owner::Ufw
@@ -128,5 +133,39 @@ impl Opening<'_> {
     fn each(&self, command: &str, word: &str, end: &str) -> Vec<String> {
         let pairs = self.nics.iter().flat_map(|nic| self.networks.iter().map(move |net| (nic, net)));
         pairs.map(|(nic, net)| format!("{command} {nic} {word} {net}{end}")).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The firewall whose line is printed for a rule of this table, where the host has these chains.
+    fn named(table: &str, iptables: bool, text: &str, older: Option<&str>) -> &'static str {
+        let culprit = Culprit {
+            table: table.into(),
+            chain: "INPUT".into(),
+            rule: "reject".into(),
+            certain: true,
+            iptables,
+        };
+        let told = Rules { text: text.into(), iptables: older.map(str::to_owned), ..Rules::default() };
+        match owner(Some(&culprit), Some(&told)) {
+            Owner::Ufw => "ufw",
+            Owner::Firewalld => "firewalld",
+            Owner::Iptables => "iptables",
+            Owner::Itself => "all",
+        }
+    }
+
+    #[test]
+    fn the_firewall_that_wrote_the_rules_is_known_by_its_chains() {
+        assert_eq!(named("inet firewalld", false, "", None), "firewalld");
+        // Its other back end, with iptables of the newer kind, which nft shows, and of the older one.
+        assert_eq!(named("ip filter", false, "\tchain INPUT_direct {", None), "firewalld");
+        assert_eq!(named("filter", true, "", Some(":INPUT_direct - [0:0]")), "firewalld");
+        assert_eq!(named("ip filter", false, "\tchain ufw-before-input {", None), "ufw");
+        assert_eq!(named("filter", true, "", Some(":INPUT DROP [0:0]")), "iptables");
+        assert_eq!(named("inet filter", false, "\tchain input {", None), "all");
     }
 }

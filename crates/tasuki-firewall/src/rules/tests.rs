@@ -108,3 +108,28 @@ fn what_is_not_known_of_the_packet_makes_a_rule_one_that_may() {
     let rules = [json!([mark, {"accept": null}])];
     assert_eq!(verdict("drop", &rules, &[]), Some(("policy drop".into(), true)));
 }
+
+/// A rule that iptables-nft has made ends in its target as an `xt` statement. nft 1.0.6 prints that as null
+/// in JSON and in words in its text; later versions print the name (libnftables-json(5)).
+#[test]
+fn the_target_reject_of_iptables_is_a_verdict() {
+    let text = "table inet filter { # handle 1\n\tchain input { # handle 1\n\
+                \t\ttype filter hook input priority filter; policy accept;\n\
+                \t\tct state invalid counter packets 0 bytes 0 drop # handle 10\n\
+                \t\tcounter packets 3 bytes 99 reject with icmp host-prohibited # handle 11\n";
+    let counter = json!({"counter": {"packets": 3}});
+    let invalid = json!([{"xt": null}, counter, {"drop": null}]);
+    let found = |target: Value, text: &str| {
+        let rules = [invalid.clone(), json!([counter, {"xt": target}])];
+        find(&ruleset("accept", &rules, &[]), text, Place::In, &packet())
+    };
+    let named = json!({"type": "target", "name": "REJECT"});
+    for culprit in [found(Value::Null, text), found(named, text)] {
+        let culprit = culprit.unwrap();
+        assert!(culprit.certain && culprit.rule.ends_with("reject with icmp host-prohibited"), "{culprit:?}");
+    }
+    // Another target decides nothing: what is left is the rule for packets of a state that is not known.
+    let log = json!({"type": "target", "name": "LOG"});
+    assert!(!found(log, text).unwrap().certain);
+    assert!(!found(Value::Null, &text.replace("reject with icmp host-prohibited", "log")).unwrap().certain);
+}

@@ -64,7 +64,7 @@ enum Fate {
 pub fn find(ruleset: &Ruleset, text: &str, place: Place, packet: &Packet) -> Option<Culprit> {
     let mut perhaps = None;
     for chain in place.hooks().iter().flat_map(|hook| ruleset.at_hook(hook)) {
-        let mut walk = Walk { ruleset, packet, perhaps: None };
+        let mut walk = Walk { ruleset, text, packet, perhaps: None };
         let table = format!("{} {}", chain.family, chain.table);
         let say = |name: &str, handle: u64, certain: bool| {
             let rule = wording(text, &table, name, handle);
@@ -87,6 +87,7 @@ pub fn find(ruleset: &Ruleset, text: &str, place: Place, packet: &Packet) -> Opt
 
 struct Walk<'a> {
     ruleset: &'a Ruleset,
+    text: &'a str,
     packet: &'a Packet,
     /// The first rule that drops the packet if it asks for what the packet has.
     perhaps: Option<(String, u64)>,
@@ -96,8 +97,15 @@ impl Walk<'_> {
     fn through(&mut self, chain: &Chain, depth: usize) -> Fate {
         for rule in &chain.rules {
             let mut certain = true;
-            for statement in &rule.statements {
-                match self.statement(statement, chain, rule.handle, depth, certain) {
+            for (number, statement) in rule.statements.iter().enumerate() {
+                let is_last = number + 1 == rule.statements.len();
+                let step = match statement.get("xt") {
+                    Some(xt) if is_last && self.rejects(xt, chain, rule.handle) => {
+                        self.verdict("reject", xt, chain, rule.handle, depth, certain)
+                    }
+                    _ => self.statement(statement, chain, rule.handle, depth, certain),
+                };
+                match step {
                     Step::Next => {}
                     Step::Perhaps => certain = false,
                     Step::NextRule => break,
@@ -106,6 +114,19 @@ impl Walk<'_> {
             }
         }
         Fate::Returned
+    }
+
+    /// Whether what ends a rule of `iptables` is its target REJECT. Which target it is newer versions of nft
+    /// say in JSON, and older ones in words alone.
+    fn rejects(&self, xt: &Value, chain: &Chain, handle: u64) -> bool {
+        match xt.get("name").and_then(Value::as_str) {
+            Some(name) => name == "REJECT",
+            None => {
+                let table = format!("{} {}", chain.family, chain.table);
+                let words = wording(self.text, &table, &chain.name, handle).to_ascii_lowercase();
+                words.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == "reject")
+            }
+        }
     }
 
     fn statement(
