@@ -188,4 +188,43 @@ mod tests {
         assert_eq!(quoted("$HOME\"x"), "\"$$HOME\\\"x\"");
         assert_eq!(quoted("/a\nExecStartPre=/bin/id"), "\"/a\\x0aExecStartPre=/bin/id\"");
     }
+
+    // systemd says itself what it makes of units, without running any of them (systemd-analyze(1)).
+    #[test]
+    fn systemd_finds_nothing_wrong_with_the_units() {
+        let folder = tempfile::tempdir().unwrap();
+        let shape = "pair:2".parse().unwrap();
+        let options = tasuki_cluster::generate::Options::default();
+        let cluster = tasuki_cluster::generate::generate(&shape, &options).unwrap();
+        let plan = tasuki_cluster::AddressPlan::new(&cluster).unwrap();
+        let persistence = Persistence {
+            program: "/bin/true".into(),
+            unit_folder: folder.path().into(),
+            state: folder.path().join("a b"),
+            cluster: String::new(),
+            argv: vec!["--allow-missing".into()],
+            watched: true,
+            tuned: true,
+            runtime: Some(folder.path().join("50%")),
+        };
+        let files = persistence.files(&plan.hosts[0]).into_iter().chain(names_end(folder.path()));
+        let mut units = Vec::new();
+        for (key, value) in files {
+            if let (Key::File { path }, Value::Text(text)) = (key, value)
+                && path.parent() == Some(folder.path())
+            {
+                std::fs::write(&path, text).unwrap();
+                units.push(path);
+            }
+        }
+        assert_eq!(units.len(), 5);
+        let mut verify = std::process::Command::new("systemd-analyze");
+        let Ok(output) = verify.args(["verify", "--man=no"]).args(&units).output() else {
+            return eprintln!("skipped: no systemd-analyze");
+        };
+        let said = String::from_utf8_lossy(&output.stderr);
+        // What is wrong with other units of the machine is no matter here.
+        let ours: Vec<_> = said.lines().filter(|line| line.contains("tasuki")).collect();
+        assert!(ours.is_empty(), "{said}");
+    }
 }
