@@ -188,7 +188,7 @@ impl PreparedJob {
         if !has_rails {
             check_ready(fleet, &answers, OR_TCP)?;
         }
-        check_program(&answers, &self.hosts)?;
+        check_program(&answers, &self.hosts, OR_COPY)?;
         fleet.cluster().map_or(Ok(()), |cluster| self.find_way_back(cluster, &answers))
     }
 
