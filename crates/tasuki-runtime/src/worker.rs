@@ -154,14 +154,14 @@ impl Worker {
         match order {
             Order::Start(start) => self.start(&start),
             Order::Fenced { job, fence: Fence { group, number, puts } } => {
-                self.tell(job, &Command::Fenced(FenceOut { group, number, puts }));
+                self.tell(job, Command::Fenced(FenceOut { group, number, puts }));
             }
-            Order::Input { job, bytes, .. } if bytes.is_empty() => self.tell(job, &Command::InputEnd),
+            Order::Input { job, bytes, .. } if bytes.is_empty() => self.tell(job, Command::InputEnd),
             Order::Input { job, at, bytes } => {
-                self.tell(job, &Command::Input { at, bytes: bytes.into_vec() });
+                self.tell(job, Command::Input { at, bytes: bytes.into_vec() });
             }
-            Order::Freeze { job } => self.tell(job, &Command::Freeze),
-            Order::Thaw { job } => self.tell(job, &Command::Thaw),
+            Order::Freeze { job } => self.tell(job, Command::Freeze),
+            Order::Thaw { job } => self.tell(job, Command::Thaw),
             Order::End { job } => self.end(job),
             Order::Taken { job, number } => self.taken(job, number),
             Order::Forget { job } => self.forget(job),
@@ -177,9 +177,11 @@ impl Worker {
         }
     }
 
-    fn tell(&self, job: JobId, command: &Command) {
+    fn tell(&mut self, job: JobId, command: Command) {
         if let Some(running) = self.jobs.get(&job) {
-            send(running, command);
+            send(running, &command);
+        } else if let Some(still) = self.still.get_mut(&job) {
+            still.keep(command);
         }
     }
 

@@ -27,6 +27,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// How often is looked whether a shepherd that is to be left has taken what waits for it.
+const LOOK: Duration = Duration::from_millis(10);
+
 /// A shepherd, as its owner has it. When the handle is dropped, the job ends or waits for another owner,
 /// as its [`OwnerEnd`](crate::OwnerEnd) says.
 #[derive(Debug)]
@@ -95,14 +98,28 @@ impl Shepherd {
     }
 
     /// Leaves the job to its shepherd, which waits for another owner, and returns once it has closed its end.
-    /// What it has told until then and was not taken it tells the next owner again.
+    /// It has all commands by then, also those that waited here. What it has told until then and was not
+    /// taken it tells the next owner again.
     ///
     /// # Errors
     /// If it does not close its end in time, or is gone.
     pub fn part(mut self, limit: Duration) -> Result<(), ShepherdError> {
-        self.socket.shutdown(Shutdown::Write)?;
         let until = Instant::now() + limit;
         let mut buffer = [0; 64 << 10];
+        while self.commands.waiting() > 0 {
+            if Instant::now() >= until {
+                return Err(io::Error::from(io::ErrorKind::TimedOut).into());
+            }
+            self.commands.flush()?;
+            if self.is_readable(Some(Instant::now() + LOOK))? {
+                match self.socket.read(&mut buffer) {
+                    Ok(0) => return Err(ShepherdError::Gone),
+                    Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error.into()),
+                    _ => {}
+                }
+            }
+        }
+        self.socket.shutdown(Shutdown::Write)?;
         loop {
             let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
             self.socket.set_read_timeout(Some(left))?;

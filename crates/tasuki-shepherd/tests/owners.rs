@@ -108,6 +108,35 @@ fn input_that_an_earlier_owner_has_sent_is_not_read_twice() {
     assert_nothing_left(&job.id, &state.residence);
 }
 
+/// A shepherd that reads slowly has everything that its owner has told it before the owner parts: input that
+/// was lost then would be a gap.
+#[test]
+fn what_waits_for_a_shepherd_reaches_it_before_its_owner_parts() {
+    let (_folder, socket, job) = surviving("part", "cat; exit 6", PATIENCE);
+    let (owner, state) = Job::started(&job);
+    let shepherd = nix::unistd::Pid::from_raw(state.pid as i32);
+    let signal = |number| nix::sys::signal::kill(shepherd, number).unwrap();
+    signal(nix::sys::signal::SIGSTOP);
+    // Far more than a socket takes; commands that change nothing come before the input.
+    let commands = owner.shepherd.commands();
+    while commands.waiting() < 1 << 20 {
+        commands.post(&Command::Input { at: 0, bytes: Vec::new() }).unwrap();
+    }
+    commands.post(&Command::Input { at: 0, bytes: b"one\n".to_vec() }).unwrap();
+    let parting = std::thread::spawn(move || owner.shepherd.part(LIMIT));
+    signal(nix::sys::signal::SIGCONT);
+    parting.join().unwrap().unwrap();
+    let mut next = Job::with(Shepherd::attach(&socket).unwrap());
+    next.send(Command::Input { at: 4, bytes: b"two\n".to_vec() });
+    next.send(Command::InputEnd);
+    next.run_out();
+    assert_eq!((next.out(0).as_str(), next.ends[&0]), ("one\ntwo\n", End::Exit(6)));
+    next.send(Command::Taken(u64::MAX));
+    drop(next);
+    until_closed(&socket);
+    assert_nothing_left(&job.id, &state.residence);
+}
+
 #[test]
 fn input_with_a_gap_is_refused() {
     let mut job = Job::start(&script("gap", 1, "cat"));

@@ -36,7 +36,7 @@ impl Worker {
     /// Has a job's ranks end.
     pub(super) fn end(&mut self, job: JobId) {
         self.end_still(job);
-        self.tell(job, &Command::End { grace_ms: GRACE_MS });
+        self.tell(job, Command::End { grace_ms: GRACE_MS });
         if let Some(running) = self.jobs.get_mut(&job).filter(|running| !running.is_over) {
             let grace = Duration::from_millis(GRACE_MS);
             running.ask_at = running.ask_at.or(Some(Instant::now() + grace + ANSWER));

@@ -4,7 +4,7 @@
 //! processes, and has no daemon meanwhile. When they go on, this daemon takes the job over as it would from
 //! an earlier one.
 
-use super::{Running, Worker, remains::Remains};
+use super::{Running, Worker, remains::Remains, send};
 use crate::images::{Flock, go_on};
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use std::{
     time::Duration,
 };
 use tasuki_control::{Epoch, ImageOrder, ImageReport, JobId, Report, Start};
-use tasuki_shepherd::Shepherd;
+use tasuki_shepherd::{Command, Shepherd};
 
 /// How long a shepherd may take to let its daemon go.
 const PART: Duration = Duration::from_secs(10);
@@ -46,6 +46,9 @@ pub(super) struct Still {
     ends: bool,
     /// Tells the thread to stop.
     stop: Arc<AtomicBool>,
+    /// Standard input that has come meanwhile, at most as much as rank 0 may be sent at once. What else the
+    /// queue says it says again when the processes go on.
+    input: Vec<Command>,
 }
 
 impl Still {
@@ -60,7 +63,15 @@ impl Still {
         // Without a thread nobody tells, which counts as a failure.
         let _ = thread::Builder::new().name("image".into()).spawn(move || tell.send(work(&stops)));
         let working = Some(working);
-        Self { what, proxies, working, shepherd: None, is_given_up: false, ends: false, stop }
+        let (shepherd, is_given_up, ends, input) = (None, false, false, Vec::new());
+        Self { what, proxies, working, shepherd, is_given_up, ends, stop, input }
+    }
+
+    /// The job's shepherd cannot be told anything now.
+    pub(super) fn keep(&mut self, command: Command) {
+        if matches!(command, Command::Input { .. } | Command::InputEnd) {
+            self.input.push(command);
+        }
     }
 
     /// What has come of the thread's work, once.
@@ -151,7 +162,9 @@ impl Worker {
         self.images.restored(job);
         match Shepherd::attach(&self.shelter.socket(job)) {
             Ok(shepherd) => {
-                self.jobs.insert(job, Running::new(shepherd, still.proxies));
+                let running = Running::new(shepherd, still.proxies);
+                still.input.iter().for_each(|command| send(&running, command));
+                self.jobs.insert(job, running);
                 self.out.push_back(Report::Image(ImageReport::Back { job }));
                 if still.ends {
                     self.end(job);
