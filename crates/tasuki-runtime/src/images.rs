@@ -189,7 +189,7 @@ impl Images {
         }
         let criu = criu::Criu::find()?;
         manifest.check(&folder)?;
-        processes::are_free(manifest.processes())?;
+        processes::wait_free(manifest.processes(), stop)?;
         let made = manifest.put_back(&folder)?;
         let flock = manifest.flock();
         let cgroup = processes::make_cgroup(&flock.residence);

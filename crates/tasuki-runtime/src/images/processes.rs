@@ -4,12 +4,22 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use std::{fs, io, path::Path, thread, time::Duration};
+use std::{
+    fs, io,
+    os::unix::fs::MetadataExt,
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
 use tasuki_shepherd::Residence;
 
 /// How often, and how long apart, processes are looked for that were killed and have not ended.
 const ROUNDS: u32 = 200;
 const ROUND: Duration = Duration::from_millis(10);
+/// How often, and how long apart, is looked whether numbers of processes are free: 5 s.
+const TRIES: u32 = 50;
+const TRY: Duration = Duration::from_millis(100);
 
 /// A shepherd and all processes below it; the kernel lists the children of each thread (proc(5)).
 pub(crate) fn of_shepherd(shepherd: i32) -> Vec<i32> {
@@ -50,20 +60,29 @@ pub(super) fn end(processes: &[i32]) {
     }
 }
 
-/// Whether processes can have these numbers again.
-pub(super) fn are_free(processes: &[i32]) -> Result<(), String> {
-    for pid in processes {
-        // A thread has a number of the same kind, and no folder that a listing shows.
-        if Path::new(&format!("/proc/{pid}")).exists() {
-            let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-            return Err(format!(
-                "the process number {pid}, which one of the job's had, is taken by {:?}: try again when that \
-                 has ended",
-                name.trim()
-            ));
+/// Waits until processes can have these numbers again: what took one may be a command that ends at once.
+pub(super) fn wait_free(processes: &[i32], stop: &AtomicBool) -> Result<(), String> {
+    for _ in 1..TRIES {
+        if are_free(processes).is_ok() || stop.load(Ordering::Relaxed) {
+            break;
         }
+        thread::sleep(TRY);
     }
-    Ok(())
+    are_free(processes)
+}
+
+/// Whether processes can have these numbers again.
+fn are_free(processes: &[i32]) -> Result<(), String> {
+    // A thread has a number of the same kind, and no folder that a listing shows.
+    let folder = |pid: &i32| format!("/proc/{pid}");
+    let Some(pid) = processes.iter().find(|pid| Path::new(&folder(pid)).exists()) else { return Ok(()) };
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let user = fs::metadata(folder(pid)).map(|known| format!(" of user {}", known.uid())).unwrap_or_default();
+    Err(format!(
+        "the process number {pid}, which one of the job's had, is taken by {:?}{user}: restart the job when \
+         that has ended",
+        name.trim()
+    ))
 }
 
 fn folder(residence: &Residence) -> Option<&Path> {
@@ -88,4 +107,38 @@ pub(super) fn enter_cgroup(residence: &Residence, members: impl Iterator<Item = 
         fs::write(&door, pid.to_string())?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{
+        io::Read,
+        process::{Command, Stdio},
+    };
+
+    #[test]
+    fn numbers_that_a_short_command_has_taken_are_waited_for() {
+        let mut short = Command::new("sleep").arg("0.3").spawn().expect("sleep starts");
+        let pid = short.id() as i32;
+        let waits = thread::spawn(move || wait_free(&[pid], &AtomicBool::new(false)));
+        // Its number is taken until somebody has waited for it.
+        short.wait().expect("it ends");
+        assert_eq!(waits.join().expect("no panic"), Ok(()));
+        assert_eq!(wait_free(&[], &AtomicBool::new(false)), Ok(()));
+    }
+
+    #[test]
+    fn who_has_taken_a_number_for_long_is_named() {
+        let mut long = Command::new("sh");
+        let long = long.args(["-c", "echo; read x"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut long = long.expect("sh starts");
+        // It has its name only when it has begun.
+        long.stdout.take().expect("a pipe").read_exact(&mut [0]).expect("it says something");
+        // Nobody waits for the restart any more, so that this does not take as long as it may.
+        let why = wait_free(&[long.id() as i32], &AtomicBool::new(true)).expect_err("it is taken");
+        drop(long.stdin.take());
+        long.wait().expect("it ends");
+        assert!(why.contains(&format!("number {}", long.id())) && why.contains("\"sh\" of user "), "{why}");
+    }
 }
