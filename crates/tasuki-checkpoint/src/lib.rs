@@ -27,4 +27,4 @@ pub use checkpoint::{Checkpoint, Options, Restored, Saved};
 pub use error::Error;
 pub use folder::Stamp;
 pub use group::{Group, GroupError};
-pub use schedule::{Schedule, interval};
+pub use schedule::Schedule;

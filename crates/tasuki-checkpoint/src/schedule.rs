@@ -1,19 +1,7 @@
-//! When a checkpoint is worth its cost.
+//! In which steps of a program a checkpoint is worth its cost.
 
 use std::time::Duration;
-
-/// The time between checkpoints that costs a program least, if one takes `cost` and the machine fails every
-/// `failures` on the average, at random moments. J. T. Daly, "A higher order estimate of the optimum
-/// checkpoint interval for restart dumps", 2006, equation 37.
-pub fn interval(cost: Duration, failures: Duration) -> Duration {
-    let (cost, failures) = (cost.as_secs_f64(), failures.as_secs_f64());
-    if cost >= 2.0 * failures {
-        return Duration::from_secs_f64(failures);
-    }
-    let share = cost / (2.0 * failures);
-    let best = (2.0 * cost * failures).sqrt() * (1.0 + share.sqrt() / 3.0 + share / 9.0) - cost;
-    Duration::from_secs_f64(best.max(0.0))
-}
+use tasuki_interval::interval;
 
 /// Decides in which of a program's steps a checkpoint is due.
 ///
@@ -83,28 +71,6 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The time that a program takes for each second of work, if it saves every `interval` seconds of it and
-    /// failures come at random: the same paper's equation 20, which is exact.
-    fn stretch(interval: f64, cost: f64, failures: f64) -> f64 {
-        failures * ((interval + cost) / failures).exp_m1() / interval
-    }
-
-    #[test]
-    fn no_other_interval_costs_noticeably_less() {
-        for cost in [0.01, 1.0, 30.0, 300.0, 3_600.0] {
-            for failures in [3_600.0, 86_400.0, 2_592_000.0_f64] {
-                let of = |seconds| stretch(seconds, cost, failures);
-                let ours = interval(Duration::from_secs_f64(cost), Duration::from_secs_f64(failures));
-                let best =
-                    (1..4_000).map(|i| of(failures * 1.01_f64.powi(i - 3_000))).fold(f64::MAX, f64::min);
-                let ours = of(ours.as_secs_f64());
-                assert!(ours <= best * 1.002, "cost {cost} s, failures {failures} s: {ours} and {best}");
-            }
-        }
-        assert_eq!(interval(Duration::ZERO, Duration::from_secs(86_400)), Duration::ZERO);
-        assert_eq!(interval(Duration::from_secs(100), Duration::from_secs(10)), Duration::from_secs(10));
-    }
 
     #[test]
     fn checkpoints_come_as_often_as_asked_and_cost_few_decisions() {

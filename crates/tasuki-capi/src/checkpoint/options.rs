@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use nix::unistd::gethostname;
 use tasuki_checkpoint::Options;
+use tasuki_interval::FAILURES;
 use tasuki_tuning::variables::{CHECKPOINT, CHECKPOINT_EVERY, CHECKPOINT_FAILURES, Variable};
 
 use crate::code::{Code, Error};
@@ -43,7 +44,7 @@ fn defaults() -> Result<RawCheckpointOptions, Error> {
         folder: std::ptr::null(),
         host: std::ptr::null(),
         every_seconds: seconds(&CHECKPOINT_EVERY)?,
-        failures_seconds: if failures == 0 { 86_400 } else { failures },
+        failures_seconds: if failures == 0 { FAILURES.as_secs() } else { failures },
         copies: 1,
         keep: 2,
     })
