@@ -1,6 +1,6 @@
 //! `tasuki run` and `tasuki env`.
 
-use super::{debug::DebugCommands, overwrite::Overwrite, sharing::SharingArgs};
+use super::{checkpoints::Checkpoints, debug::DebugCommands, overwrite::Overwrite, sharing::SharingArgs};
 use crate::transport::Wanted;
 use clap::{ArgGroup, Args, ValueEnum};
 use std::{ffi::OsString, path::PathBuf, time::Duration};
@@ -11,8 +11,9 @@ use tasuki_terminal::Failure;
 /// Options with which `--resident` cannot be given, and those that need them.
 const NOT_RESIDENT: [&str; 8] = ["dry_run", "copy", "files", "trace", "report", "cores", "debug", "stop_at"];
 /// Options with which `--launcher` cannot be given: of MPIs, of their launchers, and of the daemons.
-const NOT_LAUNCHER: [&str; 11] = [
+const NOT_LAUNCHER: [&str; 12] = [
     "resident",
+    "checkpoint",
     "dry_run",
     "copy",
     "files",
@@ -56,6 +57,7 @@ pub enum Launcher {
   tasuki run -n 4 --cores ./a.out            # core files of ranks that crash, from all hosts, for gdb
   tasuki run -n 4 --debug ./a.out            # ranks stop in MPI_Init: one prompt for their debuggers
   tasuki run -n 4 --resident ./a.out         # ranks started by the hosts' daemons, without ssh
+  tasuki run -n 4 --checkpoint auto ./a.out  # so, and saved: `tasuki restart` goes on after a power cut
   tasuki run -n 4 --launcher none --cluster cluster.toml python3 train.py
                                              # torch.distributed, or any sockets, without a launcher
 
@@ -97,6 +99,15 @@ pub struct RunArgs {
         conflicts_with_all = NOT_RESIDENT
     )]
     pub timeout: Option<Duration>,
+    /// As --resident, and save the job's processes again and again, as `tasuki submit --checkpoint` does:
+    /// 10m, 1h, auto. After its end, `tasuki restart` has the job go on from there, without this command
+    #[arg(
+        long,
+        value_name = "DURATION",
+        value_parser = str::parse::<Checkpoints>,
+        conflicts_with_all = NOT_RESIDENT
+    )]
+    pub checkpoint: Option<Checkpoints>,
     /// Send the program, and libraries of it that hosts lack, to all hosts over the rails. Ranks run in a
     /// folder made for the job, which is removed when it ends
     #[arg(long, conflicts_with = "dry_run")]
@@ -181,11 +192,12 @@ impl RunArgs {
         if !self.debug && !self.debugger.command.is_empty() {
             return Err(Failure::usage("--command is for --debug"));
         }
-        if !self.resident && self.sharing.sharing() != Sharing::default() {
+        let is_resident = self.resident || self.checkpoint.is_some();
+        if !is_resident && self.sharing.sharing() != Sharing::default() {
             let what = "--share, --urgent and --memory are for --resident, or `tasuki submit`";
             return Err(Failure::usage(what));
         }
-        let is_ours = self.resident || self.launcher.is_some();
+        let is_ours = is_resident || self.launcher.is_some();
         if !is_ours && (self.label || self.timeout.is_some()) {
             return Err(Failure::usage("--label and --timeout are for --resident, or --launcher none"));
         }

@@ -1,6 +1,6 @@
 //! What a job's user wants of the queue: `tasuki submit --timeout`, `--priority`, `--after` and so on.
 
-use super::time::duration;
+use super::{checkpoints::Checkpoints, time::duration};
 use clap::Args;
 use jiff::{Timestamp, ToSpan, Zoned, civil};
 use std::{fmt, str::FromStr, time::Duration};
@@ -36,11 +36,12 @@ pub struct TermsArgs {
     /// a POST of the job's record
     #[arg(long, value_name = "ADDRESS", value_parser = notify)]
     pub notify: Option<String>,
-    /// Save the job's processes again and again, from one time to the next so long: 10m, 1h. After its end,
-    /// `tasuki restart` has the job go on from there. For MPICH, Intel MPI or no MPI, not with --share or
-    /// --array; needs CRIU on its hosts
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
-    pub checkpoint: Option<Duration>,
+    /// Save the job's processes again and again, from one time to the next so long: 10m, 1h; or auto: as
+    /// often as is best for what that takes if the hosts fail once a day, auto:168h: once a week. After its
+    /// end, `tasuki restart` has the job go on from there. For MPICH, Intel MPI or no MPI, not with --share
+    /// or --array; needs CRIU on its hosts
+    #[arg(long, value_name = "DURATION", value_parser = str::parse::<Checkpoints>)]
+    pub checkpoint: Option<Checkpoints>,
 }
 
 /// Where to tell of a job's end.

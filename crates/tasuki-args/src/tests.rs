@@ -87,10 +87,14 @@ fn no_argument_is_accepted_without_what_it_requires() {
         "run -n 2 --trace x --label a.out",
         "run -n 2 --cores --timeout 3s a.out",
         "run -n 2 --resident --stop-at main a.out",
+        "run -n 2 --trace x --checkpoint 10m a.out",
+        "run -n 2 --copy --checkpoint auto a.out",
+        "run -n 2 --checkpoint a.out",
         "run -n 2 --dry-run --files x a.out",
         "run -n 2 --port 29500 a.out",
         "run -n 2 --launcher none --port 0 a.out",
         "run -n 2 --launcher none --resident a.out",
+        "run -n 2 --launcher none --checkpoint auto a.out",
         "run -n 2 --launcher none --mpi mpich a.out",
         "run -n 2 --launcher none --trace x a.out",
         "daemon --start --json",
@@ -111,9 +115,11 @@ fn options_of_ranks_need_something_that_starts_ranks() {
         };
         arguments.check().map_err(|failure| (failure.code, failure.message))
     };
-    for line in
-        ["run -n 2 --launcher none --label --timeout 3s --port 4000 a.out", "run -n 2 --resident --label x"]
-    {
+    for line in [
+        "run -n 2 --launcher none --label --timeout 3s --port 4000 a.out",
+        "run -n 2 --resident --label x",
+        "run -n 2 --checkpoint auto --label --timeout 3s --share x",
+    ] {
         assert_eq!(check(line), Ok(()), "{line}");
     }
     for (line, words) in [
@@ -125,6 +131,21 @@ fn options_of_ranks_need_something_that_starts_ranks() {
         let (code, said) = check(line).expect_err(line);
         assert!(code == 2 && said.contains(words), "{line}: {said}");
     }
+}
+
+// The daemons alone can save a job: nobody has to name them as well.
+#[test]
+fn a_job_that_is_to_be_saved_is_one_of_the_daemons() {
+    let run = |words: &str| {
+        let argv = ["tasuki", "run", "-n", "2"].into_iter().chain(words.split(' '));
+        match Tasuki::try_parse_from(argv).map(|tasuki| tasuki.command) {
+            Ok(Command::Run(arguments)) => arguments.checkpoint,
+            other => panic!("{words}: {other:?}"),
+        }
+    };
+    assert!(run("--checkpoint auto a.out").is_some());
+    assert!(run("--resident --label --timeout 3s --checkpoint 10m a.out").is_some());
+    assert_eq!(run("a.out"), None);
 }
 
 /// How a job is started is worked out rank by rank: a mistyped number of them must not take all memory.

@@ -38,7 +38,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     if arguments.debug && arguments.stand.is_none() {
         return run_debugged(arguments);
     }
-    if arguments.resident {
+    if arguments.resident || arguments.checkpoint.is_some() {
         return jobs::run(arguments);
     }
     if arguments.launcher.is_some() {

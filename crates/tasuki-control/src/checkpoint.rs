@@ -20,9 +20,24 @@ pub struct Checkpoint {
     pub millis: u64,
 }
 
+impl Checkpoint {
+    /// What it took, as a table shows it.
+    pub fn cost(&self) -> String {
+        format!("{:.1} MiB in {:.2} s", self.mib(), self.seconds())
+    }
+
+    fn mib(&self) -> f64 {
+        self.bytes as f64 / f64::from(1 << 20)
+    }
+
+    fn seconds(&self) -> f64 {
+        self.millis as f64 / 1000.0
+    }
+}
+
 impl fmt::Display for Checkpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (mib, seconds) = (self.bytes as f64 / f64::from(1 << 20), self.millis as f64 / 1000.0);
+        let (mib, seconds) = (self.mib(), self.seconds());
         write!(f, "checkpoint {}: {mib:.1} MiB; the job stood still for {seconds:.2} s", self.epoch)
     }
 }

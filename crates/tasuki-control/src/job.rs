@@ -227,6 +227,11 @@ impl JobView {
         }
     }
 
+    /// Seconds from one checkpoint to the next, as things stand; `None`: there are none.
+    pub fn interval(&self) -> Option<u64> {
+        self.terms.interval(self.checkpoint.as_ref())
+    }
+
     /// Why its user was not told of its end, if that was tried.
     pub fn untold(&self) -> Option<&str> {
         match &self.notice {

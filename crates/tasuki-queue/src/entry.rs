@@ -64,7 +64,7 @@ impl Entry {
         terms: Terms,
         attended: Option<Attendance>,
     ) -> Self {
-        if terms.checkpoint.is_some() {
+        if terms.is_saved() {
             prepare(&mut work);
         }
         let view = JobView {

@@ -40,7 +40,7 @@ fn hindrance(queue: &Queue, entry: &Entry) -> Option<String> {
     let gone = entry.hosts.iter().find(|host| !entry.left.contains(host));
     // A job that was written down by another version may be of a kind that is refused now.
     match entry.work.as_ref().and_then(|work| never(work.kind, entry.sharing())) {
-        _ if entry.view.terms.checkpoint.is_none() => {
+        _ if !entry.view.terms.is_saved() => {
             Some("it was submitted without --checkpoint, so its ranks were not prepared for that".into())
         }
         _ if !entry.has_begun() => Some("it has not begun".into()),
@@ -60,7 +60,7 @@ fn hindrance(queue: &Queue, entry: &Entry) -> Option<String> {
 pub fn due_for_save(queue: &mut Queue, now: u64) -> Vec<JobId> {
     let is_due = |entry: &&Entry| {
         let last = entry.saved_at.or(entry.begun);
-        let next = last.zip(entry.view.terms.checkpoint).map(|(last, every)| last.saturating_add(every));
+        let next = last.zip(entry.view.interval()).map(|(last, every)| last.saturating_add(every));
         entry.is_resident() && !entry.ending && next.is_some_and(|next| next <= now)
     };
     let due = queue.jobs.values().filter(is_due);

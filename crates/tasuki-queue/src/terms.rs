@@ -56,10 +56,16 @@ fn wrong(user: &User, work: &Work, terms: &Terms) -> Option<String> {
     if terms.checkpoint.is_some_and(|every| !(1..=TIME_MAX).contains(&every)) {
         return Some("from one checkpoint to the next it is at least 1 s".into());
     }
-    if terms.checkpoint.is_some() && terms.array.is_some() {
+    if terms.checkpoint.is_some() && terms.failures.is_some() {
+        return Some("a job is saved at fixed times or as often as is best, not both".into());
+    }
+    if terms.failures.is_some_and(|failures| !(1..=TIME_MAX).contains(&failures)) {
+        return Some("from one failure to the next it is at least 1 s".into());
+    }
+    if terms.is_saved() && terms.array.is_some() {
         return Some("tasks of an array are not saved: take --checkpoint or --array".into());
     }
-    if let Some(why) = terms.checkpoint.and_then(|_| savable::never(work.kind, terms.sharing)) {
+    if let Some(why) = savable::never(work.kind, terms.sharing).filter(|_| terms.is_saved()) {
         return Some(why.into());
     }
     if terms.begin.is_some_and(|begin| begin > TIME_MAX) {

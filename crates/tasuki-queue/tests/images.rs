@@ -118,6 +118,38 @@ fn a_job_is_due_again_so_long_after_it_was_saved_and_numbers_grow() {
     );
 }
 
+// The machine fails once a day: by Daly's formula 416 s after the beginning, as nothing is known of what a
+// checkpoint takes, 185 s after one of 0.2 s has begun, and 3240 s after one of a minute.
+#[test]
+fn a_job_without_a_time_is_due_when_what_its_checkpoint_took_is_worth_it() {
+    let mut queue = queue(1);
+    let terms = Terms { failures: Some(86_400), ..Terms::default() };
+    let job = ask(&mut queue, 0, 1, terms.clone()).unwrap();
+    let kept = queue.saved(job).and_then(|(_, work)| work).expect("it runs");
+    assert!(kept.env.iter().any(|(name, _)| name == b"TASUKI_FRAMING"), "it is not prepared");
+    let due = |queue: &mut Queue, at: u64| [at - 1, at].map(|now| due_for_save(queue, now));
+    assert_eq!(due(&mut queue, 416), [vec![], vec![job]]);
+    begin_save(&mut queue, 416, job, None).unwrap();
+    queue.saved_as(job, Ok(taken(416)));
+    assert_eq!(queue.view(job).unwrap().interval(), Some(185));
+    assert_eq!(due(&mut queue, 416 + 185), [vec![], vec![job]]);
+    begin_save(&mut queue, 601, job, None).unwrap();
+    queue.saved_as(job, Ok(Checkpoint { millis: 60_000, ..taken(601) }));
+    assert_eq!(due(&mut queue, 601 + 3240), [vec![], vec![job]]);
+    // What a try took that failed is not known.
+    begin_save(&mut queue, 3841, job, None).unwrap();
+    queue.saved_as(job, Err("n1: the disk is full".into()));
+    assert_eq!(due(&mut queue, 3841 + 3240), [vec![], vec![job]]);
+    finish(&mut queue, 9000, job, 0);
+    assert_eq!(due_for_save(&mut queue, 100_000), []);
+    // What is refused with a time is refused without one.
+    let why = |refused: Result<u64, Refusal>| refused.unwrap_err().to_string();
+    let sharing = Sharing { share: true, ..Sharing::default() };
+    assert!(why(ask(&mut queue, 0, 1, Terms { sharing, ..terms.clone() })).contains("--share"));
+    assert!(why(ask(&mut queue, 0, 1, Terms { checkpoint: Some(60), ..terms.clone() })).contains("not both"));
+    assert!(why(ask(&mut queue, 0, 1, Terms { failures: Some(0), ..terms })).contains("at least 1 s"));
+}
+
 #[test]
 fn a_job_that_is_over_goes_on_where_its_hosts_have_room() {
     let mut queue = queue(2);

@@ -257,9 +257,7 @@ fn terms(random: &mut Random, now: u64) -> Terms {
         after: some(20).into_iter().collect(),
         after_any: some(20).into_iter().collect(),
         array,
-        sharing: Sharing::default(),
-        notify: None,
-        checkpoint: None,
+        ..Terms::default()
     }
 }
 

@@ -1,34 +1,29 @@
 //! Jobs and hosts as tables and as JSON.
 
 use super::history::local;
-use serde::Serialize;
 use std::{process::ExitCode, time::SystemTime};
-use tasuki_control::{HostRecord, HostView, JobView, Presence, State, UserLimits};
+use tasuki_control::{HostRecord, HostView, JobRecord, JobView, Presence, State, UserLimits};
 use tasuki_terminal::{Failure, counted, print_json, table};
 
 /// Characters of a command that a table shows.
 const COMMAND_MAX: usize = 48;
 
-/// A job in JSON: what the queue knows, and what follows from it.
-#[derive(Serialize)]
-struct Shown<'a> {
-    #[serde(flatten)]
-    job: &'a JobView,
-    label: String,
-    elapsed: Option<u64>,
-}
-
 /// Prints jobs as JSON.
 pub fn json(jobs: &[JobView]) -> Result<(), Failure> {
-    let shown = |job| Shown { job, label: job.label(), elapsed: elapsed(job) };
-    print_json(&jobs.iter().map(shown).collect::<Vec<_>>())
+    print_json(&jobs.iter().map(|job| JobRecord::of(job, elapsed(job))).collect::<Vec<_>>())
 }
 
 /// Prints jobs that are not over.
 pub fn jobs(jobs: &[JobView]) {
-    let mut rows = table(["job", "state", "user", "ranks", "hosts", "time", "command", "why"]);
+    let has_saved = jobs.iter().any(|job| job.interval().is_some());
+    let mut names = vec!["job", "state", "user", "ranks", "hosts", "time", "command", "why"];
+    if has_saved {
+        names.insert(6, "checkpoint");
+    }
+    let mut rows = table([]);
+    rows.set_header(names);
     for job in jobs {
-        rows.add_row([
+        let mut row = vec![
             job.label(),
             job.state.name().into(),
             job.user.clone(),
@@ -37,9 +32,25 @@ pub fn jobs(jobs: &[JobView]) {
             elapsed(job).map_or_else(|| "-".into(), span),
             command(job),
             why(job),
-        ]);
+        ];
+        if has_saved {
+            row.insert(6, checkpoint(job));
+        }
+        rows.add_row(row);
     }
     println!("{rows}");
+}
+
+/// The last checkpoint of a job with what it took, and how often there is one.
+fn checkpoint(job: &JobView) -> String {
+    let Some(every) = job.interval().map(tasuki_control::span) else { return "-".into() };
+    match &job.checkpoint {
+        None => format!("none yet, every {every}"),
+        Some(last) => {
+            let taken = local(last.taken, "%m-%d %H:%M:%S");
+            format!("{taken}, {}, every {every}", last.cost())
+        }
+    }
 }
 
 /// Warns of jobs whose users could not be told of their end.

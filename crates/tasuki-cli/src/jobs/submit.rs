@@ -12,8 +12,8 @@ use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,
 };
-use std::{fs::File, io, os::fd::AsFd, process::ExitCode, thread, time::Duration};
-use tasuki_args::{JobName, OmpArgs, ProgramArgs, RunArgs, SubmitArgs};
+use std::{fs::File, io, os::fd::AsFd, process::ExitCode, thread};
+use tasuki_args::{Checkpoints, JobName, OmpArgs, ProgramArgs, RunArgs, SubmitArgs, seconds};
 use tasuki_control::{JobId, Reply, Request, State, Terms, Work};
 use tasuki_copy::{Needed, Wanted};
 use tasuki_fleet::Fleet;
@@ -43,7 +43,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         return Ok(code);
     }
     let (timeout, sharing) = (arguments.timeout.map(seconds), arguments.sharing.sharing());
-    let terms = Terms { timeout, sharing, ..Terms::default() };
+    let terms = Terms { timeout, sharing, ..Checkpoints::terms(arguments.checkpoint) };
     attend(&request(program, true)?, terms, arguments.label, |job| {
         let watch = arguments.watch_hangs.map(|limit| {
             // In a host of a lab the lab is found without its name.
@@ -156,11 +156,6 @@ fn cancel(mut signals: Signals, job: JobId) {
     }
 }
 
-/// Whole seconds, of which a part counts as one.
-fn seconds(duration: Duration) -> u64 {
-    duration.as_secs_f64().ceil() as u64
-}
-
 /// What the queue is told of a user's wishes.
 fn terms(client: &mut Client, arguments: &SubmitArgs) -> Result<Terms, Failure> {
     let SubmitArgs { terms: arguments, sharing, .. } = arguments;
@@ -177,7 +172,7 @@ fn terms(client: &mut Client, arguments: &SubmitArgs) -> Result<Terms, Failure> 
         array: arguments.array,
         sharing: sharing.sharing(),
         notify: arguments.notify.clone(),
-        checkpoint: arguments.checkpoint.map(seconds),
+        ..Checkpoints::terms(arguments.checkpoint)
     })
 }
 

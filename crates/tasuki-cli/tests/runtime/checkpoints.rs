@@ -20,7 +20,7 @@ use std::{
 
 /// Whether these tests cannot run here: without root, without CRIU (which comes from another release of
 /// Debian than all else, and is not always to be had), or on a kernel that lacks what CRIU needs.
-fn is_skipped(test: &str) -> bool {
+pub fn is_skipped(test: &str) -> bool {
     if skip_without_root(test) {
         return true;
     }

@@ -54,6 +54,7 @@ fn what_a_user_wants_of_the_queue_is_kept() {
         sharing: Sharing { share: true, urgent: false, memory: Some(1 << 31) },
         notify: Some("mailto:anna@example.org".into()),
         checkpoint: Some(600),
+        failures: Some(86_400),
     };
     view.task = Some(Task { array: 5, index: 6 });
     view.held = 17;
