@@ -81,6 +81,9 @@ pub struct ChangeArgs {
     /// Jobs of this lab; none: of this host's cluster, or of the only lab that is up
     #[arg(long)]
     pub lab: Option<String>,
+    /// Print JSON: what came of it, job by job
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Text below the options of `tasuki checkpoint`.

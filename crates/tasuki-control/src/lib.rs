@@ -32,7 +32,7 @@ pub use job::{
 pub use limits::UserLimits;
 pub use notify::{Address, Notice};
 pub use order::{Fence, Order, Report, Start};
-pub use record::{HostRecord, JobRecord};
+pub use record::{ChangeRecord, HostRecord, JobRecord};
 pub use request::{INPUT_MAX, Record, Reply, Request, SessionId, Stream, User};
 pub use sharing::{Punctuality, Sharing, Table};
 pub use terms::{ARRAY_INDEX, ARRAY_JOB, Array, Task, Terms, span};

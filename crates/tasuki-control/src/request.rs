@@ -148,6 +148,8 @@ pub enum Reply {
     },
     /// A checkpoint of a job was taken.
     Saved(Checkpoint),
+    /// The job goes on from this checkpoint.
+    Restarted(Epoch),
     /// The new job's number.
     Submitted(JobId),
     /// The input will reach rank 0, or it reads no more.

@@ -9,7 +9,7 @@ use std::{
     },
     path::Path,
 };
-use tasuki_control::{Frames, Hello, JobView, Reply, Request};
+use tasuki_control::{ChangeRecord, Frames, Hello, JobId, JobView, Reply, Request};
 
 /// A command's connection to the daemon of its host.
 pub struct Client {
@@ -104,6 +104,25 @@ impl Client {
                 other => return Err(RuntimeError::odd(&other)),
             }
         }
+    }
+}
+
+impl Client {
+    /// Asks for something to be done with a job, which the user has named so.
+    ///
+    /// # Errors
+    /// If the daemon ends, or answers oddly. That it refuses is what came of it.
+    pub fn change(
+        &mut self,
+        id: JobId,
+        job: String,
+        request: &Request,
+    ) -> Result<ChangeRecord, RuntimeError> {
+        let answer = match self.ask(request) {
+            Err(RuntimeError::Refused(why)) => Err(why),
+            answer => Ok(answer?),
+        };
+        ChangeRecord::of(id, job, answer).map_err(|reply| RuntimeError::odd(&reply))
     }
 }
 

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use tasuki_args::{AttachArgs, ChangeArgs, HostsListArgs, JobName, JobsArgs};
 use tasuki_control::{JobId, Reply, Request, Task};
 use tasuki_runtime::{Client, RuntimeError};
-use tasuki_terminal::Failure;
+use tasuki_terminal::{Failure, print_json};
 
 fn connect() -> Result<Client, Failure> {
     Ok(Client::connect(tasuki_args::VERSION)?)
@@ -94,16 +94,20 @@ pub fn change(arguments: &ChangeArgs, request: impl Fn(JobId) -> Request) -> Res
         return Ok(code);
     }
     let mut client = connect()?;
-    let mut refused = Vec::new();
-    for job in &arguments.jobs {
-        let job = number(&mut client, *job)?;
-        match client.ask(&request(job)) {
-            Ok(Reply::Done) => {}
-            Ok(Reply::Saved(checkpoint)) => println!("job {job}: {checkpoint}"),
-            Ok(other) => return Err(odd(&other)),
-            Err(RuntimeError::Refused(why)) => refused.push(why),
-            Err(error) => return Err(error.into()),
+    let (mut changes, mut refused) = (Vec::new(), Vec::new());
+    for name in &arguments.jobs {
+        let job = number(&mut client, *name)?;
+        let change = client.change(job, name.to_string(), &request(job))?;
+        match change.line() {
+            Ok(line) => line.iter().filter(|_| !arguments.json).for_each(|line| println!("{line}")),
+            Err(why) => refused.push(why.to_owned()),
         }
+        changes.push(change);
     }
-    if refused.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(Failure::new(refused.join("\n"))) }
+    match refused.is_empty() {
+        _ if arguments.json => print_json(&changes)?,
+        true => {}
+        false => return Err(Failure::new(refused.join("\n"))),
+    }
+    Ok(if refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -126,7 +126,8 @@ fn a_job_goes_on_from_its_checkpoint_after_everything_was_killed() {
         ["n1", "n2"].iter().for_each(|host| cluster.restart(host));
         eventually("its end", || cluster.job(&job.number)["state"] == "failed");
         eventually("both hosts", || cluster.output("hosts", &[]).status.success());
-        ok(&mut cluster.command("restart", &[&job.number]));
+        let said = ok(&mut cluster.command("restart", &[&job.number]));
+        assert!(said.contains(&format!("job {} goes on from checkpoint ", job.number)), "{said}");
         let view = assert_verified(&cluster, &job, &file);
         assert_eq!(view["exit"], 0, "{}", mpi.name);
         // One that has ended well needs none.

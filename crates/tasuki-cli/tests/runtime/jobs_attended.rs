@@ -1,15 +1,17 @@
 //! Commands that wait for their job outlive daemons, too: what they read reaches rank 0 once and whole, what
 //! ranks write reaches them, and so does the exit code.
 
+use crate::checkpoints::is_skipped;
 use crate::support::{
     Background, TestLab, eventually,
     jobs::{Cluster, Marked, processes, tasuki_lab_program},
-    skip_without_root,
+    ok, skip_without_root,
 };
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
+use serde_json::Value;
 use std::{
     io::{Read, Write},
     process::{Child, Command, Stdio},
@@ -177,4 +179,53 @@ fn a_signal_that_comes_while_the_daemon_is_away_cancels_the_job_when_it_is_back(
     assert_eq!(code, Some(130), "{errors}");
     assert!(errors.contains("cancelled: cancelled by root"), "{errors}");
     assert_eq!(processes(&mark), [0; 0]);
+}
+
+/// Input that comes while the job of a command is saved reaches rank 0 once and whole; after the command's
+/// end the job goes on without it. What is done is told to programs, too.
+#[test]
+fn a_command_whose_job_is_saved_loses_no_input() {
+    let test = "a_command_whose_job_is_saved_loses_no_input";
+    if is_skipped(test) {
+        return;
+    }
+    let cluster = Cluster::up("image-run", 2);
+    let words = ["run", "--checkpoint", "auto:24h", "-n", "1", "sh", "-c", "cat; exit 7"];
+    let mut command = Lasting::start(&cluster.lab, "n2", &words);
+    let mut input = command.child.0.stdin.take().expect("a pipe");
+    input.write_all(&lines(0..100)).expect("it reads");
+    eventually("the first lines", || command.said() == lines(0..100));
+    // Nothing is known of its costs yet, and it says how often it would be saved.
+    let view = cluster.job("1");
+    assert_eq!((view["interval"].as_u64(), view["checkpoint"].is_null()), (Some(416), true), "{view}");
+    for round in 1..=4_u32 {
+        let from = round * 10_000;
+        let writer = thread::spawn(move || {
+            let start = if round == 1 { 100 } else { from - 10_000 };
+            input.write_all(&lines(start..from)).expect("it reads");
+            input
+        });
+        let said = ok(&mut cluster.command("checkpoint", &["1", "--json"]));
+        let said: Value = serde_json::from_str(&said).expect("JSON");
+        assert!(said[0]["checkpoint"]["bytes"].is_u64() && said[0]["error"].is_null(), "{said}");
+        input = writer.join().expect("no panic");
+        eventually("all lines", || command.said() == lines(0..from));
+    }
+    let shown = ok(&mut cluster.command("jobs", &[]));
+    assert!(shown.contains("checkpoint") && shown.contains("MiB in "), "{shown}");
+    drop(input);
+    let (code, said, errors) = command.end();
+    assert_eq!(code, Some(7), "{errors}");
+    assert!(said == lines(0..40_000), "{} bytes: {errors}", said.len());
+    // It has read all of its input, which is at its end then.
+    let restarted = ok(&mut cluster.command("restart", &["1", "--json"]));
+    let restarted: Value = serde_json::from_str(&restarted).expect("JSON");
+    assert_eq!(restarted[0]["epoch"], cluster.job("1")["checkpoint"]["epoch"], "{restarted}");
+    eventually("its end", || cluster.job("1")["exit"] == 7);
+    let refused = cluster.output("checkpoint", &["1", "--json"]);
+    let said: Value = serde_json::from_slice(&refused.stdout).expect("JSON");
+    assert_eq!(
+        (refused.status.code(), said[0]["error"].as_str()),
+        (Some(1), Some("job 1 is failed already"))
+    );
 }

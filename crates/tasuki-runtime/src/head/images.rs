@@ -181,7 +181,7 @@ impl Head {
         let first = self.queue.first_host(job);
         let end = Order::Input { job, at: 0, bytes: tasuki_control::Bytes::new() };
         self.out.extend(first.map(|first| (first, end)));
-        Reply::Done
+        Reply::Restarted(round.epoch)
     }
 
     fn settle(&mut self, job: JobId, round: &Round) -> Reply {
