@@ -31,6 +31,8 @@ pub struct Terms {
     /// Where it is saved as often as is best: seconds that its hosts together run from one failure to the
     /// next, on the average.
     pub failures: Option<u64>,
+    /// Whether the launcher of an Open MPI was told to say which rank has written each line.
+    pub labelled: bool,
 }
 
 /// What a checkpoint is taken to cost before the first one: it comes after 7 minutes then, if the hosts fail

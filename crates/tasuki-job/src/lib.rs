@@ -4,8 +4,8 @@
 //! [`Finder`] finds a program's MPI, [`choose`] its transport, [`facts`] what there is to know of the hosts.
 //! A [`JobRequest`] becomes the launcher's command ([`JobRequest::prepare`]), which [`PreparedJob::run`]
 //! runs. For the resident runtime a [`WorkRequest`] becomes what its daemons need to start the ranks
-//! themselves. A [`PlainRequest`] is a job of a program without an MPI, whose ranks find each other by their
-//! environment.
+//! themselves, and a [`Printer`] shows what ranks have written. A [`PlainRequest`] is a job of a program
+//! without an MPI, whose ranks find each other by their environment.
 #![forbid(unsafe_code)]
 
 mod ask;
@@ -19,6 +19,7 @@ mod key;
 mod names;
 mod plain;
 mod prepare;
+mod printer;
 mod process;
 mod random;
 mod setup;
@@ -36,6 +37,7 @@ pub use finder::{Finder, own_environment};
 pub use key::{KeyAdvice, add_key, key_advice};
 pub use plain::{PlainJob, PlainPart, PlainRequest};
 pub use prepare::{JobRequest, PreparedJob, job_of, shared_paths};
+pub use printer::{Printer, ask_for_tags};
 pub use random::digits as random_digits;
 pub use random::run_name;
 pub use setup::{OTHER_FILE, Readiness, is_same_cabling, ready_cluster};

@@ -1,8 +1,9 @@
 //! A job's output, as it comes.
 
-use super::{odd, printer::Printer};
+use super::odd;
 use std::process::ExitCode;
 use tasuki_control::{JobId, JobView, Reply, Request, State};
+use tasuki_job::Printer;
 use tasuki_runtime::{Client, Steady};
 use tasuki_terminal::Failure;
 
@@ -20,7 +21,9 @@ pub fn follow(client: Client, job: JobId, mut printer: Printer) -> Result<ExitCo
                 let _ = records.iter().try_for_each(|record| printer.print(record));
             }
             Reply::Over(view) => {
-                let _ = printer.finish();
+                if let Ok(Some(note)) = printer.finish() {
+                    eprintln!("tasuki: {note}");
+                }
                 return Ok(over(&view));
             }
             other => return Err(odd(&other)),

@@ -4,17 +4,16 @@
 mod follow;
 mod history;
 mod lab;
-mod printer;
 mod show;
 mod submit;
 
 pub use submit::{omp, run, submit};
 
 use lab::in_lab;
-use printer::Printer;
 use std::process::ExitCode;
 use tasuki_args::{AttachArgs, ChangeArgs, HostsListArgs, JobName, JobsArgs};
 use tasuki_control::{JobId, Reply, Request, Task};
+use tasuki_job::Printer;
 use tasuki_runtime::{Client, RuntimeError};
 use tasuki_terminal::{Failure, print_json};
 
@@ -80,12 +79,10 @@ pub fn attach(arguments: &AttachArgs) -> Result<ExitCode, Failure> {
     }
     let mut client = connect()?;
     let job = number(&mut client, arguments.job)?;
-    let view = match arguments.label {
-        true => client.jobs(true)?.0.into_iter().find(|view| view.id == job),
-        false => None,
-    };
-    let mpi = view.and_then(|view| view.mpi);
-    follow::follow(client, job, Printer::new(arguments.label, mpi.as_deref()))
+    let view = client.jobs(true)?.0.into_iter().find(|view| view.id == job);
+    let mpi = view.as_ref().and_then(|view| view.mpi.as_deref());
+    let tagged = view.as_ref().is_some_and(|view| view.terms.labelled);
+    follow::follow(client, job, Printer::new(arguments.label, mpi, tagged))
 }
 
 /// Asks the same for several jobs. All are tried; the failures are told together.

@@ -1,12 +1,6 @@
 //! `tasuki submit`, `tasuki run --resident` and `tasuki omp`.
 
-use super::{
-    connect,
-    follow::follow,
-    lab::in_lab,
-    number, odd,
-    printer::{Printer, ask_for_tags},
-};
+use super::{connect, follow::follow, lab::in_lab, number, odd};
 use crate::copy;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
@@ -18,7 +12,7 @@ use tasuki_control::{JobId, Reply, Request, State, Terms, Work};
 use tasuki_copy::{Needed, Wanted};
 use tasuki_fleet::Fleet;
 use tasuki_hang::HangWatch;
-use tasuki_job::{Prepared, Resident, WorkRequest, own_environment, own_provider};
+use tasuki_job::{Prepared, Printer, Resident, WorkRequest, ask_for_tags, own_environment, own_provider};
 use tasuki_launch::{OpenMp, Placement, find_program};
 use tasuki_runtime::{Attendant, Client, Steady};
 use tasuki_terminal::Failure;
@@ -110,7 +104,7 @@ pub fn omp(arguments: &OmpArgs) -> Result<ExitCode, Failure> {
 /// Runs a job to its end; what `begun` returns lasts as long.
 fn attend<T>(
     request: &WorkRequest<'_>,
-    terms: Terms,
+    mut terms: Terms,
     label: bool,
     begun: impl FnOnce(JobId) -> Result<T, Failure>,
 ) -> Result<ExitCode, Failure> {
@@ -118,10 +112,8 @@ fn attend<T>(
     let signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let (mut client, follower) = (connect()?, connect()?); // Before there is a job to be lost.
     let mut work = work(&mut client, request)?;
-    if label {
-        ask_for_tags(&mut work);
-    }
-    let printer = Printer::new(label, work.mpi.as_deref());
+    terms.labelled = label && ask_for_tags(&mut work);
+    let printer = Printer::new(label, work.mpi.as_deref(), terms.labelled);
     let job = submitted(&mut client, work, terms)?;
     let _lasting = begun(job)?;
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);

@@ -122,5 +122,9 @@ fn every_line_gets_the_label_of_its_rank() {
         assert_eq!(of(&output.stderr, "no "), with_rank("no"), "{}: {}", mpi.name, text(&output));
         assert_eq!(of(&output.stdout, "xx"), wanted(&"x".repeat(9000)), "{}", mpi.name);
         assert_eq!(of(&output.stdout, "end"), wanted("end"), "{}", mpi.name);
+        // Without labels its lines are those that the ranks wrote.
+        let plain = cluster.output("attach", &["1"]);
+        let said = text(&plain);
+        assert!(!said.contains("<std") && said.contains("I am 3\n") && said.contains("no 3\n"), "{said}");
     }
 }
