@@ -22,6 +22,7 @@ mod lldp;
 mod measure;
 mod measuring;
 mod model;
+mod pairs;
 mod patch;
 mod protocol;
 mod reach;

@@ -5,6 +5,7 @@ use crate::{
     finding::{Finding, Kind, port_name},
     infer::Graph,
     model::{Carried, HostSight, NicSight, PortId},
+    pairs::pairs,
     protocol::{Sent, Train},
 };
 use std::collections::BTreeSet;
@@ -70,13 +71,9 @@ pub(crate) enum Pace {
     Void,
 }
 
-/// The lines to be measured: every cable, and of every switch the NICs two by two.
+/// The lines to be measured: every cable, and of every switch the NICs two by two, of different hosts.
 pub(crate) fn lines(hosts: &[Option<HostSight>], graph: &Graph) -> Vec<Line> {
-    let pairs = graph.segments.iter().flat_map(|segment| {
-        let first = segment.ports.first().copied();
-        let pair = move |two: &[PortId]| Some([*two.first()?, two.get(1).copied().or(first)?]);
-        segment.ports.chunks(2).filter_map(pair).collect::<Vec<_>>()
-    });
+    let pairs = graph.segments.iter().flat_map(|segment| pairs(&segment.ports));
     let all = graph.cables.iter().copied().chain(pairs);
     all.filter(|[a, b]| a.host != b.host).filter_map(|ports| line(hosts, ports)).collect()
 }
