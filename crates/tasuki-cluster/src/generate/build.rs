@@ -35,10 +35,8 @@ impl ClusterBuilder {
 
     /// Adds a host, and returns its number.
     pub fn host(&mut self) -> usize {
-        let (hosts, is_new) = (&mut self.cluster.hosts, self.is_new);
-        let name =
-            free_name("n", hosts.len() + 1, |name| !is_new && hosts.iter().any(|host| host.name == name));
-        hosts.push(Host {
+        let name = free_name("n", self.cluster.hosts.len() + 1, |name| self.is_taken(name));
+        self.cluster.hosts.push(Host {
             name,
             management: None,
             ssh: SshOptions::default(),
@@ -49,7 +47,14 @@ impl ClusterBuilder {
             delay: None,
             nics: Vec::new(),
         });
-        hosts.len() - 1
+        self.cluster.hosts.len() - 1
+    }
+
+    /// Whether a host or a switch has this name, whatever the case of its letters, as files may not have it.
+    fn is_taken(&self, name: &str) -> bool {
+        let hosts = self.cluster.hosts.iter().map(|host| &host.name);
+        let mut names = hosts.chain(self.cluster.switches.iter().map(|switch| &switch.name));
+        !self.is_new && names.any(|taken| taken.eq_ignore_ascii_case(name))
     }
 
     /// Adds a NIC to a host. Names begin with eth1, because eth0 is what the machine's own first NIC is often
@@ -65,12 +70,11 @@ impl ClusterBuilder {
 
     /// Adds a switch with so many ports at its own rate; `None`: at the rate of the NICs.
     pub fn switch(&mut self, ports: u32, rate: Option<crate::Rate>) -> SwitchId {
-        let (switches, is_new) = (&mut self.cluster.switches, self.is_new);
-        let first = if is_new { switches.len() + 1 } else { 1 };
-        let name =
-            free_name("sw", first, |name| !is_new && switches.iter().any(|switch| switch.name == name));
-        switches.push(Switch { name, ports, rate: rate.unwrap_or(self.options.rate), agent: None });
-        SwitchId(switches.len() - 1)
+        let first = if self.is_new { self.cluster.switches.len() + 1 } else { 1 };
+        let name = free_name("sw", first, |name| self.is_taken(name));
+        let rate = rate.unwrap_or(self.options.rate);
+        self.cluster.switches.push(Switch { name, ports, rate, agent: None });
+        SwitchId(self.cluster.switches.len() - 1)
     }
 
     /// Adds a cable between two ends.
@@ -108,4 +112,34 @@ fn free_name(stem: &str, first: usize, is_taken: impl Fn(&str) -> bool) -> Strin
     let names = (first..).map(|number| format!("{stem}{number}"));
     // Numbers do not end before the names that are taken do.
     names.into_iter().find(|name| !is_taken(name)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::generate;
+
+    /// Hosts and switches share one space of names, in which case does not count (RFC 4343): a file in which
+    /// two are alike is refused.
+    #[test]
+    fn what_is_added_has_a_name_that_nothing_has() {
+        let mut cluster = generate(&"star:3".parse().unwrap(), &Options::default()).unwrap();
+        cluster.hosts[1].name = "N4".into();
+        cluster.hosts[2].name = "SW2".into();
+        cluster.switches[0].name = "n5".into();
+        cluster.switches[0].ports = 8;
+        let mut builder = ClusterBuilder::extend(cluster, &Options::default());
+        let host = builder.host();
+        let ends = [builder.nic(host), End::Port { switch: SwitchId(0), port: 8 }];
+        builder.cable(ends);
+        builder.switch(4, None);
+        builder.switch(4, None);
+        let cluster = builder.finish();
+        let names = cluster.switches.iter().map(|switch| switch.name.as_str());
+        assert_eq!(cluster.hosts[host].name, "n6");
+        assert_eq!(names.collect::<Vec<_>>(), ["n5", "sw1", "sw3"]);
+        if let Err(errors) = Cluster::parse(&cluster.to_toml(), None) {
+            panic!("{errors}");
+        }
+    }
 }
