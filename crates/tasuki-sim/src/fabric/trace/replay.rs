@@ -6,7 +6,7 @@ use super::steps::{Step, steps};
 use super::times::TraceTimes;
 use super::{LEAST_BYTES, Trace, TraceError, What};
 use crate::fabric::{Fabric, Load, Packet};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 /// The result of a replay. Times are in picoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,8 +34,7 @@ pub struct Replay<'t> {
     /// Messages under way: the packets of each that have not arrived, and the rank that waits for it.
     messages: Vec<Message>,
     unused: Vec<u32>,
-    /// Number of messages that have arrived and for which no rank waited, by flow.
-    come: HashMap<FlowKey, u32>,
+    flows: HashMap<FlowKey, Flow>,
     left: usize,
     dropped: bool,
     result: Replayed,
@@ -45,8 +44,23 @@ pub struct Replay<'t> {
 /// operations. Messages of one flow stay in order; those of different flows may pass each other, as in MPI.
 type FlowKey = (u32, u32, u32);
 
+/// The messages of a flow.
+#[derive(Default)]
+struct Flow {
+    /// Number of messages that were sent.
+    sent: u32,
+    /// Number of messages that have arrived with all before them.
+    come: u32,
+    /// Messages that have arrived before an earlier one, as over another rail, by their numbers from 0.
+    early: BTreeSet<u32>,
+    /// Number of messages that a rank has taken.
+    taken: u32,
+}
+
 struct Message {
     flow: FlowKey,
+    /// Its number in the flow, from 0.
+    number: u32,
     packets: u32,
 }
 
@@ -85,7 +99,7 @@ impl<'t> Replay<'t> {
             ranks: (0..ranks).map(|_| Rank::default()).collect(),
             messages: Vec::new(),
             unused: Vec::new(),
-            come: HashMap::new(),
+            flows: HashMap::new(),
             left: ranks,
             dropped: false,
             result: Replayed { computing: vec![0; ranks], waiting: vec![0; ranks], ..Replayed::default() },
@@ -189,9 +203,9 @@ impl<'t> Replay<'t> {
             }
             Step::Receive { from } => {
                 let flow = (from, rank, stream);
-                match self.come.get_mut(&flow) {
-                    Some(count) if *count > 0 => {
-                        *count -= 1;
+                match self.flows.get_mut(&flow) {
+                    Some(messages) if messages.taken < messages.come => {
+                        messages.taken += 1;
                         self.ranks[rank as usize].doing = Doing::Busy;
                         carrier.after(now + self.times.receive, rank, GO_ON);
                     }
@@ -206,7 +220,9 @@ impl<'t> Replay<'t> {
         let flow = (rank, to, self.ranks[rank as usize].stream);
         let most = u64::from(self.times.packet_bytes.max(LEAST_BYTES));
         let packets = bytes.div_ceil(most).max(1);
-        let message = Message { flow, packets: packets as u32 };
+        let sent = &mut self.flows.entry(flow).or_default().sent;
+        let message = Message { flow, number: *sent, packets: packets as u32 };
+        *sent += 1;
         let id = match self.unused.pop() {
             Some(id) => {
                 self.messages[id as usize] = message;
@@ -240,16 +256,22 @@ impl<'t> Replay<'t> {
         if message.packets > 0 {
             return;
         }
-        let flow = message.flow;
+        let (flow, number) = (message.flow, message.number);
         self.unused.push(id);
+        let messages = self.flows.entry(flow).or_default();
+        messages.early.insert(number);
+        while messages.early.remove(&messages.come) {
+            messages.come += 1;
+        }
         let (rank, now) = (flow.1, carrier.time());
         match self.ranks[rank as usize].doing {
-            Doing::Waiting(wanted, since) if wanted == flow => {
+            Doing::Waiting(wanted, since) if wanted == flow && messages.taken < messages.come => {
+                messages.taken += 1;
                 self.result.waiting[rank as usize] += now - since;
                 self.ranks[rank as usize].doing = Doing::Busy;
                 carrier.after(now + self.times.receive, rank, GO_ON);
             }
-            _ => *self.come.entry(flow).or_default() += 1,
+            _ => {}
         }
     }
 }

@@ -259,3 +259,6 @@ impl Carrier for Wires<'_> {
         self.queue(id);
     }
 }
+
+#[cfg(test)]
+mod tests;
