@@ -48,29 +48,66 @@ struct Ports {
     free: Vec<usize>,
     /// The group of hosts that are joined, by host.
     group: Vec<usize>,
+    /// Ports that the hosts of a group have left, by its number.
+    left: Vec<usize>,
+    /// Number of groups.
+    groups: usize,
+    /// Number of groups without a port that is left.
+    full: usize,
+    /// Ports that all hosts have left.
+    all: usize,
 }
 
 impl Ports {
-    /// Whether the groups can still be joined to one: every group has a port, and there are two for each
-    /// cable of a tree of groups.
-    fn can_join(&self) -> bool {
-        let hosts = self.free.len();
-        let mut left = vec![0; hosts];
-        let mut there = vec![false; hosts];
-        for (host, &group) in self.group.iter().enumerate() {
-            left[group] += self.free[host];
-            there[group] = true;
+    /// Hosts that are not joined, with so many ports each.
+    fn new(hosts: usize, nics: usize) -> Self {
+        Self {
+            free: vec![nics; hosts],
+            group: (0..hosts).collect(),
+            left: vec![nics; hosts],
+            groups: hosts,
+            full: if nics == 0 { hosts } else { 0 },
+            all: hosts * nics,
         }
-        let groups = there.iter().filter(|&&there| there).count();
-        let each = there.iter().zip(&left).all(|(&there, &left)| !there || left > 0);
-        groups == 1 || (each && left.iter().sum::<usize>() >= 2 * (groups - 1))
+    }
+
+    /// Whether so many groups, of which so many are full, can be joined to one by so many ports: every group
+    /// needs one, and each cable of a tree of groups two.
+    fn can_be_one(groups: usize, full: usize, ports: usize) -> bool {
+        groups <= 1 || (full == 0 && ports >= 2 * (groups - 1))
+    }
+
+    /// Whether the groups can be joined to one.
+    fn can_join(&self) -> bool {
+        Self::can_be_one(self.groups, self.full, self.all)
+    }
+
+    /// Ports that are left in the group of two hosts after a cable between them. Both must have one.
+    fn left_after(&self, a: usize, b: usize) -> usize {
+        let (first, second) = (self.group[a], self.group[b]);
+        let of_second = if first == second { 0 } else { self.left[second] };
+        self.left[first] + of_second - 2
+    }
+
+    /// Whether the groups can still be joined to one after a cable between two hosts, which must have a port.
+    fn can_join_after(&self, a: usize, b: usize) -> bool {
+        let groups = self.groups - usize::from(self.group[a] != self.group[b]);
+        let full = self.full + usize::from(self.left_after(a, b) == 0);
+        Self::can_be_one(groups, full, self.all - 2)
     }
 
     fn cable(&mut self, a: usize, b: usize) {
+        let left = self.left_after(a, b);
         self.free[a] -= 1;
         self.free[b] -= 1;
+        self.all -= 2;
+        self.full += usize::from(left == 0);
         let (stays, goes) = (self.group[a], self.group[b]);
-        self.group.iter_mut().filter(|group| **group == goes).for_each(|group| *group = stays);
+        self.left[stays] = left;
+        if stays != goes {
+            self.groups -= 1;
+            self.group.iter_mut().filter(|group| **group == goes).for_each(|group| *group = stays);
+        }
     }
 }
 
@@ -78,7 +115,7 @@ impl Ports {
 /// those that join what is apart. `joined` says whether cables alone must join all hosts; `None` if they
 /// cannot.
 fn greedy(hosts: usize, nics: usize, pairs: &[u64], joined: bool) -> Option<Vec<(usize, usize)>> {
-    let mut ports = Ports { free: vec![nics; hosts], group: (0..hosts).collect() };
+    let mut ports = Ports::new(hosts, nics);
     if joined && !ports.can_join() {
         return None;
     }
@@ -91,12 +128,7 @@ fn greedy(hosts: usize, nics: usize, pairs: &[u64], joined: bool) -> Option<Vec<
     loop {
         let all = (0..hosts).flat_map(|a| (a + 1..hosts).map(move |b| (a, b)));
         let fits = |&(a, b): &(usize, usize)| {
-            let mut after = Ports { free: ports.free.clone(), group: ports.group.clone() };
-            let free = after.free[a] > 0 && after.free[b] > 0;
-            free && {
-                after.cable(a, b);
-                !joined || after.can_join()
-            }
+            ports.free[a] > 0 && ports.free[b] > 0 && (!joined || ports.can_join_after(a, b))
         };
         let apart = |&(a, b): &(usize, usize)| joined && ports.group[a] != ports.group[b];
         let wanted = all.filter(|pair| sent(pair.0, pair.1) > 0 || apart(pair)).filter(fits);
@@ -115,6 +147,7 @@ fn greedy(hosts: usize, nics: usize, pairs: &[u64], joined: bool) -> Option<Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tasuki_topo::SplitMix64;
 
     /// One pair that sends everything gets all cables but those that join the other hosts.
     #[test]
@@ -142,6 +175,42 @@ mod tests {
         for at in 0..6 {
             let (a, b) = (order[at], order[(at + 1) % 6]);
             assert!(cables.contains(&(a.min(b), a.max(b))), "{a} {b}: {cables:?}");
+        }
+    }
+
+    /// Whether groups with so many ports can be joined to one: some two of them by a cable, and so on.
+    fn joins(left: &[usize]) -> bool {
+        let pairs = (0..left.len()).flat_map(|a| (a + 1..left.len()).map(move |b| (a, b)));
+        let mut cables = pairs.filter(|&(a, b)| left[a] > 0 && left[b] > 0);
+        let join = |(a, b): (usize, usize)| {
+            let mut after = left.to_vec();
+            after[a] = after[a] + after[b] - 2;
+            after.remove(b);
+            joins(&after)
+        };
+        left.len() == 1 || cables.any(join)
+    }
+
+    /// What is counted while cables are added is what trying all cables finds.
+    #[test]
+    fn hosts_can_be_joined_exactly_where_some_cables_join_them() {
+        let mut random = SplitMix64::new(1);
+        for _ in 0..300 {
+            let hosts = 2 + random.below(4);
+            let mut ports = Ports::new(hosts, 1 + random.below(3));
+            loop {
+                let all = (0..hosts).flat_map(|a| (a + 1..hosts).map(move |b| (a, b)));
+                let free: Vec<_> = all.filter(|&(a, b)| ports.free[a] > 0 && ports.free[b] > 0).collect();
+                let Some(&(a, b)) = free.get(random.below(free.len())) else { break };
+                let expected = ports.can_join_after(a, b);
+                ports.cable(a, b);
+                let mut left: Vec<Option<usize>> = vec![None; hosts];
+                for (&free, &group) in ports.free.iter().zip(&ports.group) {
+                    *left[group].get_or_insert(0) += free;
+                }
+                let left: Vec<usize> = left.into_iter().flatten().collect();
+                assert_eq!((ports.can_join(), expected), (joins(&left), joins(&left)), "{left:?}");
+            }
         }
     }
 }
