@@ -3,7 +3,7 @@
 
 use crate::{
     Cable, CableId, Cluster, DelayWish, End, Host, HostId, LAB_MANAGEMENT, Nic, NicId, SshAddress, SshJump,
-    SshTarget, SshUser, Switch, SwitchId, lab_macs,
+    SshTarget, SshUser, Switch, SwitchId, fabric::Fabric, lab_macs,
 };
 use std::net::Ipv4Addr;
 
@@ -98,6 +98,11 @@ impl Cluster {
         self.hosts.iter().enumerate().flat_map(|(host, nics)| {
             (0..nics.nics.len()).map(move |index| NicId { host: HostId(host), index })
         })
+    }
+
+    /// The NICs with IP that share a cable or connected switches: frames pass between them without a host.
+    pub fn segments(&self) -> Vec<Vec<NicId>> {
+        Fabric::new(self).segments
     }
 
     /// The host's address on the management network of a lab: [`LAB_MANAGEMENT`] plus the host's number.

@@ -2,12 +2,14 @@
 
 mod lay;
 mod overlay;
+mod sound;
 
 pub use lay::Moves;
 
 use crate::{Inventory, PlanningError, Proposal, Steps};
 use lay::lay;
 use overlay::overlay;
+use sound::{level_mtus, sound, with_old_mtu};
 use std::iter;
 use tasuki_cluster::{Cable, Cluster, End, Switch, generate::ClusterBuilder};
 use tasuki_topo::grow::{Grown, Site, grow, most_moves};
@@ -40,7 +42,8 @@ struct Target {
 
 /// Proposals for an old cluster that grows to `inventory.hosts` hosts with `inventory.nics` ports each. First
 /// come those that insert the new hosts with few cables moved, then those of `fresh`, which are proposals for
-/// as many hosts, laid over the old cluster. `inventory.switches` are the added ones.
+/// as many hosts, laid over the old cluster. `inventory.switches` are the added ones. All are clusters whose
+/// files have no errors.
 pub fn grown(
     old: &Cluster,
     inventory: &Inventory,
@@ -60,7 +63,13 @@ pub fn grown(
     }
     let mut targets = put_in(old, inventory, step)?;
     targets.extend(fresh.iter().map(|proposal| overlay(old, proposal, inventory)));
-    Ok(targets.into_iter().map(|target| lay(old, target, inventory)).collect())
+    sound(targets.into_iter().map(|target| laid(old, target, inventory)).collect())
+}
+
+fn laid(old: &Cluster, target: Target, inventory: &Inventory) -> Proposal {
+    let mut proposal = lay(old, target, &with_old_mtu(old, inventory));
+    level_mtus(&mut proposal.cluster, old);
+    proposal
 }
 
 fn part(end: End) -> Part {
