@@ -73,7 +73,8 @@ fn ranked(arguments: &PlanArgs, inventory: &Inventory) -> Result<Vec<Ranked>, Fa
         arguments.program.as_deref().map(|file| Program::read(file, inventory.hosts)).transpose()?;
     let mut found = found(arguments, inventory)?;
     if let Some(program) = &program {
-        program.add_proposals(inventory, arguments.compare.as_deref(), &mut found)?;
+        let [own, grow] = [&arguments.compare, &arguments.grow].map(Option::as_deref);
+        program.add_proposals(inventory, own, grow, &mut found)?;
     }
     let bar =
         progress_bar(found.len() as u64 * (RANK_STEPS + u64::from(program.is_some()))).with_prefix("plan");

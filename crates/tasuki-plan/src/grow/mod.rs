@@ -62,8 +62,15 @@ pub fn grown(
         return Err(PlanningError::request(why));
     }
     let mut targets = put_in(old, inventory, step)?;
-    targets.extend(fresh.iter().map(|proposal| overlay(old, proposal, inventory)));
+    targets.extend(fresh.iter().map(|proposal| overlay(old, proposal, inventory, true)));
     sound(targets.into_iter().map(|target| laid(old, target, inventory)).collect())
+}
+
+/// Proposals laid over an old cluster, host by host: which host is which matters to the program that they are
+/// for. Those that this cluster cannot have are left out.
+pub(crate) fn laid_over(old: &Cluster, fresh: &[Proposal], inventory: &Inventory) -> Vec<Proposal> {
+    let targets = fresh.iter().map(|proposal| overlay(old, proposal, inventory, false));
+    sound(targets.map(|target| laid(old, target, inventory)).collect()).unwrap_or_default()
 }
 
 fn laid(old: &Cluster, target: Target, inventory: &Inventory) -> Proposal {

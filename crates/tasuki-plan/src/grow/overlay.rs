@@ -9,8 +9,9 @@ use tasuki_cluster::{Cluster, Switch, generate::ClusterBuilder};
 /// Largest number of rounds of exchanges of hosts.
 const ROUNDS_MAX: usize = 20;
 
-/// The cabling of a proposal, with its hosts numbered such that many cables of the old cluster stay.
-pub(super) fn overlay(old: &Cluster, proposal: &Proposal, inventory: &Inventory) -> Target {
+/// The cabling of a proposal on the hosts and switches of an old cluster; if `exchanges`, with its hosts
+/// numbered such that many cables of the old cluster stay.
+pub(super) fn overlay(old: &Cluster, proposal: &Proposal, inventory: &Inventory, exchanges: bool) -> Target {
     let fresh = &proposal.cluster;
     let (switches, place) = place_switches(old, &fresh.switches, inventory);
     let new: Vec<(Part, Part)> = fresh.cables.iter().map(pair).collect();
@@ -23,7 +24,7 @@ pub(super) fn overlay(old: &Cluster, proposal: &Proposal, inventory: &Inventory)
         }
     }
     let numbering = Numbering { there: old.cables.iter().map(pair).collect(), beside, place };
-    let numbers = numbering.search();
+    let numbers = if exchanges { numbering.search() } else { (0..fresh.hosts.len()).collect() };
     let renumbered = |part| numbering.of(part, &numbers);
     let pairs = new.into_iter().map(|(a, b)| ordered(renumbered(a), renumbered(b))).collect();
     Target { what: proposal.what.clone(), why: proposal.why, switches, pairs }
@@ -135,7 +136,7 @@ mod tests {
             let rates: Vec<Rate> = cluster.switches.iter().map(|switch| switch.rate).collect();
             let proposal = Proposal { what: "switched".into(), why: "", cluster, moves: None };
             let inventory = Inventory { switches: vec![added], ..Inventory::new(6, nics) };
-            let target = overlay(&old, &proposal, &inventory);
+            let target = overlay(&old, &proposal, &inventory, true);
             assert_eq!(kinds(&target.switches), both, "{nics} NICs");
             // Each NIC is on a switch of the rate that was proposed for it.
             for rate in rates {

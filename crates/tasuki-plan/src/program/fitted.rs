@@ -1,8 +1,9 @@
 //! Cablings made for a program: cables where it sends most.
 
+use crate::grow::laid_over;
 use crate::planes::{Plane, describe, planes};
-use crate::{Inventory, Proposal};
-use tasuki_cluster::generate::ClusterBuilder;
+use crate::{Inventory, OwnSwitch, Proposal};
+use tasuki_cluster::{Cluster, generate::ClusterBuilder};
 
 const WHY: &str = "cables where this program sends most; other programs may want others";
 const WHY_BESIDE: &str = "cables where this program sends most, the switch for all others";
@@ -25,6 +26,15 @@ pub(super) fn fitted(inventory: &Inventory, pairs: &[u64]) -> Vec<Proposal> {
         }
     }
     found
+}
+
+/// The cablings of [`fitted`] for an old cluster that grows. Its hosts keep their names and numbers, and the
+/// switches that it has are there besides the added ones of the inventory.
+pub(super) fn fitted_over(old: &Cluster, inventory: &Inventory, pairs: &[u64]) -> Vec<Proposal> {
+    let there = old.switches.iter().map(|switch| OwnSwitch { ports: switch.ports, rate: Some(switch.rate) });
+    let switches = there.chain(inventory.switches.iter().copied()).collect();
+    let fresh = fitted(&Inventory { switches, ..inventory.clone() }, pairs);
+    laid_over(old, &fresh, inventory)
 }
 
 fn proposal(
@@ -147,6 +157,10 @@ fn greedy(hosts: usize, nics: usize, pairs: &[u64], joined: bool) -> Option<Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tasuki_cluster::{
+        End,
+        generate::{Options, generate},
+    };
     use tasuki_topo::SplitMix64;
 
     /// One pair that sends everything gets all cables but those that join the other hosts.
@@ -212,5 +226,25 @@ mod tests {
                 assert_eq!((ports.can_join(), expected), (joins(&left), joins(&left)), "{left:?}");
             }
         }
+    }
+
+    /// Hosts that are there keep their names, and the cables that the program wants stay in their place. The
+    /// pair of ranks that sends everything is on the first and the last host.
+    #[test]
+    fn a_cluster_that_grows_for_a_program_keeps_its_hosts() {
+        let mut old = generate(&"ring:4".parse().unwrap(), &Options::default()).unwrap();
+        old.hosts.iter_mut().for_each(|host| host.name.insert(0, 'p'));
+        let mut pairs = vec![0; 25];
+        pairs[4] = 1_000_000;
+        let found = fitted_over(&old, &Inventory::new(5, 3), &pairs);
+        assert_eq!(found.len(), 1);
+        let Proposal { cluster, moves, .. } = &found[0];
+        let names: Vec<&str> = cluster.hosts.iter().map(|host| host.name.as_str()).collect();
+        assert_eq!(names, ["pn1", "pn2", "pn3", "pn4", "n5"]);
+        let moves = moves.as_ref().expect("what happens to the old cables");
+        assert_eq!(moves.kept + moves.moved, old.cables.len());
+        let host = |end: End| if let End::Nic(nic) = end { nic.host.0 } else { usize::MAX };
+        let between = cluster.cables.iter().map(|cable| cable.ends.map(host));
+        assert!(between.filter(|ends| *ends == [0, 4] || *ends == [4, 0]).count() >= 2);
     }
 }

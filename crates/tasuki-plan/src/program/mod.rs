@@ -99,19 +99,24 @@ impl Program {
         Ok(Self { path: path.into(), trace })
     }
 
-    /// Adds to the proposals those that are made for this program, and the cabling of a cluster file. One
-    /// that is there already is not added again.
+    /// Adds to the proposals those that are made for this program, laid over the cluster of the file `grow`
+    /// if one grows, and the cabling of the cluster file `own`. One that is there already is not added again.
     ///
     /// # Errors
-    /// As [`Program::on`]; if the cluster file cannot be read or has another number of hosts.
+    /// As [`Program::on`]; if a cluster file cannot be read or `own` has another number of hosts.
     pub fn add_proposals(
         &self,
         inventory: &Inventory,
         own: Option<&Path>,
+        grow: Option<&Path>,
         found: &mut Vec<Proposal>,
     ) -> Result<(), PlanningError> {
         if let Some(like) = found.first() {
-            let made = fitted::fitted(inventory, &self.replay(&like.cluster)?.pairs);
+            let pairs = self.replay(&like.cluster)?.pairs;
+            let made = match grow {
+                Some(path) => fitted::fitted_over(&Cluster::load(path)?, inventory, &pairs),
+                None => fitted::fitted(inventory, &pairs),
+            };
             let new =
                 |one: &Proposal| found.iter().all(|other| cabled(&other.cluster) != cabled(&one.cluster));
             let made: Vec<Proposal> = made.into_iter().filter(new).collect();

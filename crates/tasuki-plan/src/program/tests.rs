@@ -33,7 +33,7 @@ fn program(text: &str, hosts: usize) -> Program {
 /// All cablings with their times, the best first.
 fn ordered(inventory: &Inventory, program: &Program) -> Vec<Ranked> {
     let mut found = proposals(inventory).expect("proposals");
-    program.add_proposals(inventory, None, &mut found).expect("proposals");
+    program.add_proposals(inventory, None, None, &mut found).expect("proposals");
     let mut all: Vec<Ranked> = found
         .into_iter()
         .map(|proposal| {
