@@ -32,8 +32,9 @@ pub struct ListedEnd {
     pub there: String,
     /// Length of the cable; empty if it is unknown.
     pub length: String,
-    /// What to do with the cable of a cluster that grows: `stays` or `plug in`; empty for a new cluster.
-    pub action: &'static str,
+    /// What to do with the cable of a cluster that grows: `plug in`, or `stays`, with its label until now
+    /// if that was another; empty for a new cluster.
+    pub action: String,
 }
 
 /// All ends of all cables, rack by rack; a cable inside a rack is listed once.
@@ -50,10 +51,11 @@ pub fn listed_ends(cluster: &Cluster, moves: Option<&Moves>) -> Vec<ListedEnd> {
                 here: cluster.end_name(here),
                 there: format!("{}{far}", cluster.end_name(there)),
                 length: cable.length_m.map_or(String::new(), |metres| format!("{metres} m")),
-                action: match moves.and_then(|moves| moves.there.get(number)) {
-                    None => "",
-                    Some(true) => "stays",
-                    Some(false) => "plug in",
+                action: match moves.and_then(|moves| moves.numbers.get(number)) {
+                    None => String::new(),
+                    Some(None) => "plug in".into(),
+                    Some(Some(was)) if *was == number + 1 => "stays".into(),
+                    Some(Some(was)) => format!("stays, was c{was}"),
                 },
             });
         }

@@ -114,7 +114,7 @@ fn cabling(one: &Ranked) -> Vec<Section> {
     let section = |rack: &str| {
         let rows = listed.iter().filter(|end| end.rack == rack).map(|end| {
             let columns = [&end.label, &end.here, &end.there, &end.length];
-            columns.map(String::clone).into_iter().chain([end.action.into()]).collect()
+            columns.map(String::clone).into_iter().chain([end.action.clone()]).collect()
         });
         Section {
             heading: if rack == NO_RACK { "Cabling".into() } else { format!("Cabling: {rack}") },

@@ -22,6 +22,8 @@ pub struct Moves {
     pub unplug: Vec<[String; 2]>,
     /// `[cable]` of the new cluster: whether it is there already.
     pub there: Vec<bool>,
+    /// `[cable]` of the new cluster: its number in the old one, counted from 1; `None`: it is not there.
+    pub numbers: Vec<Option<usize>>,
 }
 
 /// The proposal for a target cabling of the old cluster.
@@ -68,9 +70,11 @@ pub(super) fn lay(old: &Cluster, target: Target, inventory: &Inventory) -> Propo
             slots[first_free] = Some(Cable { ends: [first, second], length_m: None });
         }
     }
-    // Numbers that are still free are removed.
-    let is_used = |(_, slot): &(&bool, &Option<Cable>)| slot.is_some();
-    moves.there = moves.there.iter().zip(&slots).filter(is_used).map(|(&there, _)| there).collect();
+    // Numbers that are still free are removed, so that cables behind them get others.
+    let numbers = (1..).zip(&moves.there).map(|(number, there)| there.then_some(number));
+    let is_used = |(_, slot): &(Option<usize>, &Option<Cable>)| slot.is_some();
+    moves.numbers = numbers.zip(&slots).filter(is_used).map(|(number, _)| number).collect();
+    moves.there = moves.numbers.iter().map(Option::is_some).collect();
     let mut cluster = builder.finish();
     cluster.cables = slots.into_iter().flatten().collect();
     moves.added = cluster.cables.len().saturating_sub(old.cables.len());
@@ -104,5 +108,46 @@ fn drop_idle_switches(cluster: &mut Cluster) {
     };
     while !cluster.switches.is_empty() && is_idle(cluster.switches.len() - 1, cluster) {
         cluster.switches.pop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Inventory, OwnSwitch, Proposal, cabling_list, grown, proposals};
+    use std::collections::BTreeMap;
+    use tasuki_cluster::generate::{Options, generate};
+
+    /// Four hosts with cables between all, c1 to c6, and a switch for all, c7 to c10, become five on the
+    /// switch alone, which has fewer cables. The labels on cables that stay are those of the old cluster.
+    #[test]
+    fn the_list_says_which_label_a_cable_that_stays_has() {
+        let mut old = generate(&"mixed:4/4".parse().unwrap(), &Options::default()).unwrap();
+        old.switches[0].ports = 8;
+        let labels: BTreeMap<[String; 2], usize> = old
+            .cables
+            .iter()
+            .zip(1..)
+            .map(|(one, label)| (one.ends.map(|end| old.end_name(end)), label))
+            .collect();
+        let inventory = Inventory::new(5, 4);
+        let switches = vec![OwnSwitch { ports: 8, rate: None }];
+        let fresh = proposals(&Inventory { switches, ..inventory.clone() }).unwrap();
+        let all = grown(&old, &inventory, &fresh, &mut |_| ()).unwrap();
+        let mut renumbered = 0;
+        for Proposal { what, cluster, moves, .. } in all {
+            let list = cabling_list(&cluster, moves.as_ref());
+            for (cable, (number, there)) in cluster.cables.iter().zip((1..).zip(&moves.unwrap().there)) {
+                let was = labels.get(&cable.ends.map(|end| cluster.end_name(end))).copied();
+                let line = list.lines().find(|line| line.contains(&format!("[ ] c{number} "))).unwrap();
+                let expected = match was {
+                    Some(was) if was == number => "stays".to_owned(),
+                    Some(was) => format!("stays, was c{was}"),
+                    None => "plug in".into(),
+                };
+                assert!(line.ends_with(&expected) && *there == was.is_some(), "{what}: {line:?}, {expected}");
+                renumbered += usize::from(was.is_some_and(|was| was != number));
+            }
+        }
+        assert!(renumbered > 0, "no proposal has fewer cables than there are");
     }
 }
