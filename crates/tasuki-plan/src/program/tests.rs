@@ -177,6 +177,7 @@ fn what_is_no_trace_of_such_a_program_is_refused_with_the_line() {
         ("tasuki-trace 1\nranks 4\n", &["no rank sends a message"]),
         ("tasuki-trace 1\nranks 4\n0 send 1 8 0\n1 recv\n", &["line 4", "wanted: rank event"]),
         ("tasuki-trace 1\nranks 4\n0 send 1 8 0\n", &["line 3", "never receives"]),
+        ("tasuki-trace 1\nranks 4\n0 send 1 34359738369 0\n", &["line 3", "at most 34359738368 are"]),
         ("tasuki-trace 1\nranks 2\n0 send 1 8 0\n1 recv 0 8 0\n", &["2 ranks", "2 of 4 hosts", "--hosts"]),
     ] {
         let said = refused(text);

@@ -6,6 +6,8 @@ use thiserror::Error;
 
 /// Most ranks: a guard against a wrong number in the header.
 const RANKS_MAX: u32 = 1 << 20;
+/// Most bytes of a message: each of its packets takes memory, and their number fits 32 bits.
+const BYTES_MAX: u64 = 1 << 35;
 
 /// An error in a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -231,6 +233,9 @@ impl Reader {
     fn event(&self, line: u32, words: [&str; 4], group: Option<&str>) -> Result<Event, TraceError> {
         let [what, peer, bytes, compute] = words;
         let bytes = number(line, "bytes", bytes)?;
+        if bytes > BYTES_MAX {
+            return wrong(line, format!("a message of {bytes} bytes; at most {BYTES_MAX} are replayed"));
+        }
         let compute_us: f64 = number(line, "compute_us", compute)?;
         if !(0.0..1e13).contains(&compute_us) {
             return wrong(line, format!("computing for {compute} us; wanted 0 or more"));
