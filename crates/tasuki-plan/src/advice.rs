@@ -3,7 +3,8 @@
 use crate::{
     Best, Inventory, OwnSwitch, PlanningError, Proposal, Ranked, compare_ranked, digits, proposals, rank,
 };
-use tasuki_cluster::Cluster;
+use std::fmt::Write;
+use tasuki_cluster::{Cluster, DEFAULT_RATE};
 
 /// Larger clusters take the planner longer than somebody waits who has asked for something else.
 const HOSTS_MAX: usize = 32;
@@ -34,10 +35,26 @@ pub fn advice(cluster: &Cluster) -> Result<Option<String>, PlanningError> {
     let ranked = all.into_iter().map(|proposal| rank(proposal, &inventory, &mut |_| ()));
     let ranked: Vec<Ranked> = ranked.collect::<Result<_, _>>()?;
     let best = ranked.into_iter().min_by(|a, b| compare_ranked(a, b, Best::Bandwidth));
-    Ok(best.and_then(|best| sentence(&now, &best, hosts, nics)))
+    Ok(best.and_then(|best| sentence(&now, &best, &inventory)))
 }
 
-fn sentence(now: &Ranked, best: &Ranked, hosts: usize, nics: usize) -> Option<String> {
+/// The command that shows the cablings of these hosts.
+fn command(inventory: &Inventory) -> String {
+    let Inventory { hosts, nics, rate, switches, .. } = inventory;
+    let mut command = format!("tasuki plan --hosts {hosts} --nics {nics}");
+    // `plan` takes switches of two ports and more. Writing into a string cannot fail.
+    for switch in switches.iter().filter(|switch| switch.ports > 1) {
+        let _ = write!(command, " --switch {}", switch.ports);
+        let own = switch.rate.filter(|own| own != rate);
+        let _ = own.map_or(Ok(()), |own| write!(command, "@{own}"));
+    }
+    if *rate != DEFAULT_RATE {
+        let _ = write!(command, " --rate {rate}");
+    }
+    command
+}
+
+fn sentence(now: &Ranked, best: &Ranked, inventory: &Inventory) -> Option<String> {
     let (is, could) = (now.all_to_all_bits_per_second, best.all_to_all_bits_per_second);
     if could < is * GAIN_MIN {
         return None;
@@ -45,12 +62,13 @@ fn sentence(now: &Ranked, best: &Ranked, hosts: usize, nics: usize) -> Option<St
     let passed = |ranked: &Ranked| ranked.measures.average_distance.map_or("?".into(), digits);
     Some(format!(
         "The planner would cable these hosts otherwise ({}): all to all {} instead of {} Gbit/s a host, {} \
-         instead of {} switches or relays between two hosts; tasuki plan --hosts {hosts} --nics {nics}",
+         instead of {} switches or relays between two hosts; {}",
         best.what,
         digits(could / 1e9),
         digits(is / 1e9),
         passed(best),
-        passed(now)
+        passed(now),
+        command(inventory)
     ))
 }
 
@@ -75,5 +93,22 @@ mod tests {
         }
         let said = advice(&double).unwrap().expect("a spare port in each host gains");
         assert!(said.contains("instead of") && said.contains("--hosts 4 --nics 3"), "{said}");
+    }
+
+    /// The command is one that shows what is said: cables beside the switch that is there, at these rates.
+    #[test]
+    fn the_command_has_the_switches_and_the_rate_of_the_hosts() {
+        let rate = "2.5G".parse().unwrap();
+        let options = Options { rate, ..Options::default() };
+        let mut cluster = generate(&"star:4".parse().unwrap(), &options).unwrap();
+        cluster.switches[0].rate = "10G".parse().unwrap();
+        for host in &mut cluster.hosts {
+            for spare in ["eth7", "eth8", "eth9"] {
+                let spare = tasuki_cluster::Nic { name: spare.into(), ..host.nics[0].clone() };
+                host.nics.push(spare);
+            }
+        }
+        let said = advice(&cluster).unwrap().expect("cables beside the switch gain");
+        assert!(said.ends_with("tasuki plan --hosts 4 --nics 4 --switch 4@10G --rate 2.5G"), "{said}");
     }
 }
