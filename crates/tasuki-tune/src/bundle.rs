@@ -51,7 +51,9 @@ pub struct Bundle {
     rates: Vec<f64>,
     /// NICs in use: the first so many.
     used: usize,
-    /// Periods in a row that have demanded the same change.
+    /// The change that the last periods have demanded.
+    wanted: BundleStep,
+    /// Periods in a row that have demanded it.
     sure: u32,
     /// A trial: periods left, and the means of bit/s and of programs' time before it.
     trial: Option<(u32, [f64; 2])>,
@@ -69,7 +71,17 @@ impl Bundle {
     /// A bundle of NICs with these rates in bit/s, all in use. The last are taken out first.
     pub fn new(rates: Vec<f64>) -> Self {
         let used = rates.len();
-        Self { rates, used, sure: 0, trial: None, since: [0.0; 2], periods: 0.0, wait: 0, pause: PAUSE[0] }
+        Self {
+            rates,
+            used,
+            wanted: BundleStep::Stay,
+            sure: 0,
+            trial: None,
+            since: [0.0; 2],
+            periods: 0.0,
+            wait: 0,
+            pause: PAUSE[0],
+        }
     }
 
     /// How many NICs are in use: the first so many.
@@ -92,18 +104,13 @@ impl Bundle {
         }
         let is_full = sample.bits > ROOM * self.carries(self.used);
         if self.used < self.rates.len() && (is_full || sample.busy < BUSY - 0.15) {
-            return self.surely(|bundle| {
-                bundle.used += 1;
-                BundleStep::More
-            });
+            return self.surely(BundleStep::More, |bundle| bundle.used += 1);
         }
         let fits = self.used > 1 && sample.bits < ROOM * self.carries(self.used - 1);
         if fits && sample.busy >= BUSY && self.wait == 0 {
-            return self.surely(|bundle| {
+            return self.surely(BundleStep::Less, |bundle| {
                 bundle.used -= 1;
                 bundle.trial = Some((TRIAL, bundle.mean()));
-                bundle.restart();
-                BundleStep::Less
             });
         }
         if self.sure > 0 || self.periods > f64::from(SURE) * 4.0 {
@@ -121,17 +128,18 @@ impl Bundle {
     }
 
     /// Makes a change if [`SURE`] periods in a row have demanded it before this one.
-    fn surely(&mut self, act: impl FnOnce(&mut Self) -> BundleStep) -> BundleStep {
-        if self.sure == 0 {
+    fn surely(&mut self, wanted: BundleStep, act: impl FnOnce(&mut Self)) -> BundleStep {
+        if self.sure == 0 || self.wanted != wanted {
             (self.since, self.periods) = ([0.0; 2], 0.0);
+            (self.wanted, self.sure) = (wanted, 0);
         }
         self.sure += 1;
         if self.sure <= SURE {
             return BundleStep::Stay;
         }
-        let step = act(self);
+        act(self);
         self.restart();
-        step
+        wanted
     }
 
     /// A period of a trial with so many periods left, this one included; `before`: the means before it.
@@ -215,5 +223,16 @@ mod tests {
             assert!((1..=4).contains(&bundle.used()));
         }
         assert_eq!(bundle.used(), 1);
+    }
+
+    /// A host that is now busy and now idle demands one NIC less and one more in turn, and neither for long.
+    #[test]
+    fn demands_that_contradict_each_other_change_nothing() {
+        let mut bundle = Bundle { used: 2, ..Bundle::new(vec![1e9; 3]) };
+        for period in 0..40 {
+            let busy = if period % 2 == 0 { 1.0 } else { 0.5 };
+            let step = bundle.step(&BundleSample { busy, user: busy / 2.0, bits: 1e8 });
+            assert_eq!(step, BundleStep::Stay, "period {period}");
+        }
     }
 }
