@@ -271,7 +271,7 @@ fn networks_of_hardly_anything() {
 }
 
 /// SCore III: 512 hosts in 16 groups of 32; Ethernet: two planes, 100 Mbit/s to the hosts, one 1 Gbit/s cable
-/// per group and plane upwards: 16 Gbit/s of the 51.2 Gbit/s that full bisection would be.
+/// per group and plane upwards: in one direction 16 Gbit/s of the 51.2 Gbit/s of full bisection, over both.
 #[test]
 fn score_iii_ethernet() {
     let net = ok(shapes::score_iii_ethernet(16, 32));

@@ -108,7 +108,7 @@ fn inputs(found: &mut Findings) {
     }
     found.notes.push(
         "Both bisections count both directions: 256 links of 2 Gbit/s, and 8 of 1 Gbit/s, each twice. \
-         Table 1's 16 Gbit/s is 8 in one direction."
+         The paper says so of Myrinet; its 16 Gbit/s of Ethernet may also be both planes in one direction."
             .into(),
     );
 }

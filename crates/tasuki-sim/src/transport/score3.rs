@@ -64,7 +64,7 @@ impl Score3 {
     }
 
     /// Rate at which the machine's two halves can exchange data, both directions together, bit/s: 1 Tbit/s,
-    /// and 16 Gbit/s per plane (the paper counts both directions for both networks).
+    /// and 16 Gbit/s per plane (the paper's figure may also be both planes in one direction, half as much).
     pub fn bisection_bps(self) -> f64 {
         match self {
             Score3::Myrinet => (HOSTS / 2 * 2) as f64 * MYRINET_BPS as f64,
