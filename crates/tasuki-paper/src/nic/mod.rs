@@ -132,6 +132,7 @@ fn one_switch(json: &Value, found: &mut Findings) {
         let cell = format!("distribution over bonding, {nics} NICs");
         put_ratio(found, "F4", cell, mb(json, "round-robin", nics), bonding(nics));
     }
+    courses(json, "switch", "a frame each", found);
 }
 
 fn in_proportion(json: &Value, found: &mut Findings) {
@@ -139,12 +140,20 @@ fn in_proportion(json: &Value, found: &mut Findings) {
         let cell = format!("{nics} NICs over one");
         put_ratio(found, "F3", cell, mb(json, "round-robin", nics), mb(json, "one", 1));
     }
+    courses(json, "cables", "a frame each", found);
+}
+
+/// How fast round robin was and what came out of order, by number of NICs, to set pieces of one frame, as the
+/// paper has them, beside those of the default length.
+fn courses(json: &Value, cabling: &str, pieces: &str, found: &mut Findings) {
     for nics in ["2", "3", "4"] {
-        let wanted = [("way", "round-robin"), ("nics", nics)];
+        let wanted = [("cabling", cabling), ("way", "round-robin"), ("nics", nics)];
         let Some(record) = record(records(json), &wanted) else { continue };
         let of = |key| number(record, &[key, "median"]).unwrap_or(f64::NAN);
         found.notes.push(format!(
-            "F3, {nics} NICs, a frame each in turn: {:.0} % of the segments out of order, {:.1} % sent again",
+            "Round robin, {pieces} in turn, {cabling}, {nics} NICs: {:.1} MB/s, {:.0} % of the segments out \
+             of order, {:.1} % sent again",
+            of("mb_per_s"),
             of("out_of_order_percent"),
             of("resent_percent")
         ));
@@ -184,15 +193,41 @@ fn programs(json: &Value, found: &mut Findings) {
 }
 
 fn pieces(json: &Value, found: &mut Findings) {
-    let of = |cabling: &str, nics: &str| {
-        let wanted = [("cabling", cabling), ("way", "round-robin"), ("nics", nics)];
-        record(records(json), &wanted).and_then(|record| number(record, &["mb_per_s", "median"]))
-    };
     for cabling in ["switch", "cables"] {
-        let [two, three, four] = ["2", "3", "4"].map(|nics| of(cabling, nics).unwrap_or(f64::NAN));
-        found.notes.push(format!(
-            "Round robin in pieces of the default length, {cabling}: {two:.1}, {three:.1} and {four:.1} \
-             MB/s with 2, 3 and 4 NICs"
-        ));
+        courses(json, cabling, "pieces of the default length", found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Pieces of one frame and of the default length are told with the same figures, each of its own cabling.
+    #[test]
+    fn pieces_of_both_lengths_stand_beside_each_other() {
+        let record = |cabling: &str, mb: f64, again: f64| {
+            json!({
+                "way": "round-robin", "nics": 3, "cabling": cabling, "mb_per_s": { "median": mb },
+                "out_of_order_percent": { "median": 40 }, "resent_percent": { "median": again },
+            })
+        };
+        let notes = |stage, records: Value| read(stage, &json!({ "records": records })).notes;
+        let one = json!([record("switch", 20.0, 3.0)]);
+        let both = json!([record("switch", 20.5, 2.0), record("cables", 30.0, 0.5)]);
+        let order = "40 % of the segments out of order";
+        let of = |pieces: &str, rest: &str, again: &str| {
+            format!("Round robin, {pieces} in turn, {rest} MB/s, {order}, {again} % sent again")
+        };
+        let length = "pieces of the default length";
+        assert_eq!(notes("one-switch", one), [of("a frame each", "switch, 3 NICs: 20.0", "3.0")]);
+        assert_eq!(
+            notes("cables", json!([record("cables", 31.0, 0.1)])),
+            [of("a frame each", "cables, 3 NICs: 31.0", "0.1")]
+        );
+        assert_eq!(
+            notes("pieces-of-two", both),
+            [of(length, "switch, 3 NICs: 20.5", "2.0"), of(length, "cables, 3 NICs: 30.0", "0.5")]
+        );
     }
 }
