@@ -37,11 +37,8 @@ static void devices(void) {
 #pragma omp target map(tofrom : done) nowait
     done = 7;
 #pragma omp taskwait
-#pragma omp target teams map(tofrom : teams) num_teams(2)
-    {
-#pragma omp atomic
-        teams++;
-    }
+#pragma omp target teams map(tofrom : teams) num_teams(2) reduction(+ : teams)
+    teams++;
     CHECK(done == 7 && teams == 2);
 }
 
