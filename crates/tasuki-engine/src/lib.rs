@@ -45,7 +45,7 @@ pub use endpoint::{Endpoint, Sink};
 pub use net::rails::RailsError;
 pub use net::static_rate::{ParseReceiversError, Receivers};
 pub use open::OpenError;
-pub use options::{Framing, HostLink, Lanes, OnFailure, Options, Rate, SenderCopies, VariableError};
+pub use options::{Framing, Lanes, OnFailure, Options, Rate, SenderCopies, VariableError};
 pub use peers::Names;
 pub use rendezvous::bulk::BulkCounters;
 pub use rendezvous::stream::StreamCounters;

@@ -149,24 +149,11 @@ impl Default for Options {
     }
 }
 
-/// All NICs of a host's rails, taken as one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HostLink {
-    /// Identity address of the host.
-    pub identity: IpAddr,
-    /// Largest IP packet that all of them carry, bytes.
-    pub mtu: u16,
-    /// Their rate together, Mbit/s.
-    pub rate_mbits: u32,
-}
-
 impl Options {
-    /// What the NICs of this host's rails are together; `None` if there are none, or the rate of one is not
-    /// known. Reads the file of the rails.
-    pub fn link(&self) -> Result<Option<HostLink>, RailsError> {
-        let table = RailTable::load(self.rails.as_deref())?;
-        let known = table.identity.zip(table.mtu()).zip(table.rate_mbits());
-        Ok(known.map(|((identity, mtu), rate_mbits)| HostLink { identity, mtu, rate_mbits }))
+    /// Rate of all NICs of this host's rails together, Mbit/s; `None` if there are none, or if that of one is
+    /// not known. Reads the file of the rails.
+    pub fn rate_mbits(&self) -> Result<Option<u32>, RailsError> {
+        Ok(RailTable::load(self.rails.as_deref())?.rate_mbits())
     }
 
     /// The controller of grants.

@@ -55,11 +55,11 @@ impl Net {
     pub fn open(options: &Options, log: Log, is_shared: bool) -> Result<Net, Error> {
         let endpoint = Endpoint::open(options).map_err(|error| Error::new(Code::System, error))?;
         let rate = options
-            .link()
+            .rate_mbits()
             .ok()
             .flatten()
-            .map_or("no rails, or rails whose rate is not known (tasuki apply)".to_owned(), |link| {
-                format!("{:.1} Gbit/s over all NICs of its rails", f64::from(link.rate_mbits) / 1e3)
+            .map_or("no rails, or rails whose rate is not known (tasuki apply)".to_owned(), |mbits| {
+                format!("{:.1} Gbit/s over all NICs of its rails", f64::from(mbits) / 1e3)
             });
         let version = env!("CARGO_PKG_VERSION");
         log.info(&format!("Tasuki {version} on {}, {rate}", endpoint.address().host()));

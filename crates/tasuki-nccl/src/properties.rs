@@ -27,8 +27,8 @@ const NO_RAIL: i16 = -1;
 
 /// The device's rate, Mbit/s: that of all NICs of the host's rails.
 pub(crate) fn rate() -> c_int {
-    let known = Options::from_env().ok().and_then(|options| options.link().ok().flatten());
-    c_int::try_from(known.map_or(UNKNOWN_RATE, |link| link.rate_mbits)).unwrap_or(c_int::MAX)
+    let known = Options::from_env().ok().and_then(|options| options.rate_mbits().ok().flatten());
+    c_int::try_from(known.unwrap_or(UNKNOWN_RATE)).unwrap_or(c_int::MAX)
 }
 
 pub(crate) fn v8(speed: c_int) -> PropertiesV8 {

@@ -5,16 +5,15 @@
 //! `struct fi_info` has the form that it has had since FABRIC_1.3. What it points to is of malloc, as
 //! libfabric's is.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 
 use crate::abi::*;
 use crate::guard::{self, Errno, Ret};
 use crate::host::Host;
 use crate::limits::NAME;
-use crate::memory::{allocate, bytes, copied, some, text};
 use crate::note;
-use crate::{getinfo, nic, object, provider};
+use crate::{getinfo, object, provider};
 
 /// The functions that the library in front gets, in the order of `struct calls` in `front/libfabric.c`.
 #[repr(C)]
@@ -161,6 +160,7 @@ unsafe fn duplicate(entry: &mut Info, from: &Info) -> Option<()> {
     entry.ep_attr = ptr::null_mut();
     entry.domain_attr = ptr::null_mut();
     entry.fabric_attr = ptr::null_mut();
+    // It describes a device, and would be another provider's: this one has no devices.
     entry.nic = ptr::null_mut();
     // Attributes are copied plainly at first, and their own pointers are made null before anything can fail,
     // so that `freeinfo` frees nothing of the original.
@@ -189,7 +189,6 @@ unsafe fn duplicate(entry: &mut Info, from: &Info) -> Option<()> {
             fabric.name = text(from.name)?;
             fabric.prov_name = text(from.prov_name)?;
         }
-        entry.nic = nic::copy(from.nic)?;
     }
     Some(())
 }
@@ -214,7 +213,6 @@ unsafe extern "C" fn freeinfo(info: *mut Info) {
                 libc::free(fabric.name.cast());
                 libc::free(fabric.prov_name.cast());
             }
-            nic::free(entry.nic);
             let attributes = [entry.tx_attr.cast(), entry.rx_attr.cast(), entry.ep_attr.cast()];
             let more = [entry.domain_attr.cast(), entry.fabric_attr.cast(), entry.src_addr, entry.dest_addr];
             for part in attributes.into_iter().chain(more).chain([current.cast()]) {
@@ -222,4 +220,45 @@ unsafe extern "C" fn freeinfo(info: *mut Info) {
             }
         }
     }
+}
+
+/// A plain copy, of malloc, of what `from` points to, or zeroes if it is null. Null if memory is out.
+unsafe fn allocate<T>(from: *const T) -> *mut T {
+    // SAFETY: calloc takes any size; `from` is null or a T, of which just as many bytes were allocated.
+    unsafe {
+        let copy = libc::calloc(1, size_of::<T>()).cast::<T>();
+        if !copy.is_null() && !from.is_null() {
+            ptr::copy_nonoverlapping(from, copy, 1);
+        }
+        copy
+    }
+}
+
+fn some<T>(pointer: *mut T) -> Option<*mut T> {
+    (!pointer.is_null()).then_some(pointer)
+}
+
+/// A plain copy, or null for null; `None` if memory is out.
+unsafe fn copied<T>(from: *mut T) -> Option<*mut T> {
+    // SAFETY: null or a T, as the caller says.
+    if from.is_null() { Some(from) } else { some(unsafe { allocate(from) }) }
+}
+
+/// A copy of `len` bytes, or null if there are none; `None` if memory is out.
+unsafe fn bytes(from: *const c_void, len: usize) -> Option<*mut c_void> {
+    if from.is_null() || len == 0 {
+        return Some(ptr::null_mut());
+    }
+    // SAFETY: malloc takes any size; both places have `len` bytes.
+    unsafe {
+        let copy = some(libc::malloc(len))?;
+        ptr::copy_nonoverlapping(from.cast::<u8>(), copy.cast(), len);
+        Some(copy)
+    }
+}
+
+/// A copy of a text, or null for null; `None` if memory is out.
+unsafe fn text(from: *const c_char) -> Option<*mut c_char> {
+    // SAFETY: null or zero-terminated.
+    if from.is_null() { Some(ptr::null_mut()) } else { some(unsafe { libc::strdup(from) }) }
 }

@@ -6,7 +6,6 @@ use std::ptr;
 use tasuki_engine::Address;
 
 use crate::names::{self, ANYWHERE};
-use crate::nic;
 
 use crate::abi::*;
 use crate::guard::{Errno, Ret};
@@ -147,7 +146,6 @@ unsafe fn fill(info: &mut Info, asked: &Asked, ends: &Ends) -> Option<()> {
         fabric.name = duplicate(NAME.to_bytes_with_nul())?.cast();
         fabric.prov_version = provider::version();
     }
-    info.nic = nic::of_host()?;
     Some(())
 }
 

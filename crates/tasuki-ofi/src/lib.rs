@@ -22,9 +22,7 @@ mod limits;
 #[doc(hidden)]
 pub mod log;
 mod members;
-mod memory;
 mod names;
-mod nic;
 mod object;
 mod provider;
 mod queue;

@@ -136,28 +136,6 @@ fn what_it_says_of_tasuki_is_what_the_systems_says() {
     }
 }
 
-/// A device comes and goes through both: libfabric prints it by its own `tostr`, and closes it.
-#[test]
-fn the_device_of_an_answer_is_all_nics_of_the_rails() {
-    let rails = r#"{"version":1,"host":"n1","identity":"10.77.0.1","peers":{"10.77.0.2":{"host":"n2","rails":[
-        {"rail":0,"nic":"eth1","local":"10.78.1.1","remote":"10.78.2.1","mtu":1500,"rate_mbits":1000},
-        {"rail":1,"nic":"eth2","local":"10.78.1.2","remote":"10.78.2.2","mtu":9000,"rate_mbits":100}]}}}"#;
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("rails.json");
-    std::fs::write(&file, rails).expect("writes");
-    let words = ["-p", "tasuki", "-v"];
-    let [front, system] = both_say(&[("TASUKI_RAILS", file.to_str().expect("text"))], &words);
-    assert_eq!(front, system);
-    let lines =
-        ["name: tasuki\n", "address: 10.77.0.1\n", "mtu: 1500\n", "speed: 1100000000\n", "FI_LINK_UP"];
-    for line in lines {
-        assert!(system.1.contains(line), "{line}: {system:?}");
-    }
-    let [front, system] = both_say(&[("TASUKI_RAILS", "/dev/null")], &words);
-    assert!(!system.1.contains("FI_LINK_UP"), "a host without rails has no such device: {system:?}");
-    assert_eq!(front, system);
-}
-
 #[test]
 fn without_a_provider_the_systems_answers() {
     let [front, system] = both_say(&[("FI_PROVIDER_PATH", "/nonexistent")], &[]);

@@ -142,11 +142,6 @@ fn infos() -> Vec<Layout> {
             Provider,
             [version, fi_version, context, name, getinfo, fabric, cleanup]
         ),
-        layout!("struct fid_nic", FidNic, [fid, device_attr, bus_attr, link_attr, prov_attr]),
-        layout!("struct fi_device_attr", DeviceAttr, [name, device_id, driver, firmware]),
-        layout!("struct fi_bus_attr", BusAttr, [bus_type, pci = "attr.pci"]),
-        layout!("struct fi_pci_attr", PciAttr, [domain_id, bus_id, device_id, function_id]),
-        layout!("struct fi_link_attr", LinkAttr, [address, mtu, speed, state, network_type]),
     ]
 }
 
@@ -338,8 +333,8 @@ fn constants() -> Vec<(&'static str, u64)> {
         FI_ADDR_UNSPEC, FI_ADDR_NOTAVAIL, FI_AV_UNSPEC, FI_AV_MAP, FI_AV_TABLE, FI_MR_BASIC, FI_MR_SCALABLE,
         FI_PROGRESS_UNSPEC, FI_PROGRESS_MANUAL, FI_THREAD_UNSPEC, FI_THREAD_SAFE, FI_RM_ENABLED,
         FI_ORDER_SAS, FI_EP_UNSPEC, FI_EP_RDM, FI_CLASS_FABRIC, FI_CLASS_DOMAIN, FI_CLASS_EP, FI_CLASS_AV,
-        FI_CLASS_MR, FI_CLASS_EQ, FI_CLASS_CQ, FI_CLASS_CNTR, FI_CLASS_NIC, FI_BUS_UNKNOWN,
-        FI_LINK_UP, FI_ENABLE, FI_GET_RAW_MR, FI_MAP_RAW_MR, FI_UNMAP_KEY, FI_GETWAITOBJ, FI_OPT_ENDPOINT,
+        FI_CLASS_MR, FI_CLASS_EQ, FI_CLASS_CQ, FI_CLASS_CNTR, FI_ENABLE, FI_GET_RAW_MR, FI_MAP_RAW_MR,
+        FI_UNMAP_KEY, FI_GETWAITOBJ, FI_OPT_ENDPOINT,
         FI_OPT_MIN_MULTI_RECV, FI_OPT_CM_DATA_SIZE, FI_OPT_TX_SIZE, FI_OPT_RX_SIZE, FI_CQ_FORMAT_UNSPEC,
         FI_CQ_FORMAT_CONTEXT, FI_CQ_FORMAT_MSG, FI_CQ_FORMAT_DATA, FI_CQ_FORMAT_TAGGED, FI_WAIT_NONE,
         FI_WAIT_UNSPEC, FI_WAIT_YIELD, FI_EINTR, FI_EAGAIN, FI_ENOMEM, FI_EBUSY, FI_EINVAL, FI_ENODEV,

@@ -156,11 +156,6 @@ impl RailTable {
         let known = !nics.is_empty() && nics.iter().all(|&(_, rate)| rate > 0);
         known.then(|| nics.iter().fold(0, |sum: u32, &(_, rate)| sum.saturating_add(rate)))
     }
-
-    /// Largest IP packet that all own NICs carry that are in use, bytes; `None` if there are none.
-    pub fn mtu(&self) -> Option<u16> {
-        self.peers.values().flatten().map(|rail| rail.mtu).min()
-    }
 }
 
 /// An address in the form that the wire carries: IPv4 as `::ffff:a.b.c.d` (RFC 4291, 2.5.5.2).
@@ -267,8 +262,7 @@ mod tests {
              \"remote\":\"10.78.2.9\",\"mtu\":1500,\"rate_mbits\":1000}]",
         );
         for (file, rate) in [(FILE, None), (&known, Some(1100)), (&more, Some(1100))] {
-            let table = RailTable::parse(file.as_bytes()).unwrap();
-            assert_eq!((table.rate_mbits(), table.mtu()), (rate, Some(1500)), "{file}");
+            assert_eq!(RailTable::parse(file.as_bytes()).unwrap().rate_mbits(), rate, "{file}");
         }
         assert_eq!(RailTable::default().rate_mbits(), None);
     }

@@ -81,10 +81,6 @@ pub const FI_CLASS_MR: usize = 12;
 pub const FI_CLASS_EQ: usize = 13;
 pub const FI_CLASS_CQ: usize = 14;
 pub const FI_CLASS_CNTR: usize = 15;
-pub const FI_CLASS_NIC: usize = 20;
-
-pub const FI_BUS_UNKNOWN: i32 = 0;
-pub const FI_LINK_UP: i32 = 2;
 
 /// Command of `fi_control`.
 pub const FI_ENABLE: i32 = 6;

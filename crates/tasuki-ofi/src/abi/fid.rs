@@ -5,7 +5,7 @@ use std::ffi::c_char;
 
 use super::queue::{CntrAttr, CqAttr, EqAttr, FidCntr, FidCq, FidEq};
 use super::space::{AvAttr, FidAv};
-use super::{FI_ENOSYS, FidEp, Info, IoVec, NoSys, Ptr, nosys};
+use super::{FidEp, Info, IoVec, NoSys, Ptr, nosys};
 
 /// `struct fid`: every object begins with it.
 #[repr(C)]
@@ -23,7 +23,7 @@ pub struct Ops {
     pub bind: unsafe extern "C" fn(*mut Fid, *mut Fid, u64) -> i32,
     pub control: unsafe extern "C" fn(*mut Fid, i32, Ptr) -> i32,
     pub ops_open: NoSys,
-    pub tostr: unsafe extern "C" fn(*const Fid, *mut c_char, usize) -> i32,
+    pub tostr: NoSys,
     pub ops_set: NoSys,
 }
 
@@ -34,12 +34,8 @@ impl Ops {
         bind: unsafe extern "C" fn(*mut Fid, *mut Fid, u64) -> i32,
         control: unsafe extern "C" fn(*mut Fid, i32, Ptr) -> i32,
     ) -> Ops {
-        Ops { size: size_of::<Ops>(), close, bind, control, ops_open: nosys, tostr: no_text, ops_set: nosys }
+        Ops { size: size_of::<Ops>(), close, bind, control, ops_open: nosys, tostr: nosys, ops_set: nosys }
     }
-}
-
-unsafe extern "C" fn no_text(_: *const Fid, _: *mut c_char, _: usize) -> i32 {
-    -FI_ENOSYS
 }
 
 /// `struct fi_ops_fabric`.

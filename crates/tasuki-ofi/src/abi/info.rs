@@ -5,7 +5,6 @@ use std::ffi::{c_char, c_void};
 
 use super::Ptr;
 use super::fid::{Fid, FidFabric};
-use super::nic::FidNic;
 
 /// `struct fi_tx_attr`.
 #[repr(C)]
@@ -112,7 +111,7 @@ pub struct Info {
     pub ep_attr: *mut EpAttr,
     pub domain_attr: *mut DomainAttr,
     pub fabric_attr: *mut FabricAttr,
-    pub nic: *mut FidNic,
+    pub nic: *mut c_void,
 }
 
 /// The type of fi_getinfo(3), of libfabric and of a provider.
