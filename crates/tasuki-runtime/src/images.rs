@@ -210,8 +210,8 @@ impl Images {
             lock.map_err(|error| format!("cannot make a file in {}: {error}", self.folder.display()))?;
         let made_again = criu.restore(&folder.join(CRIU), manifest.clock(), Stdio::from(lock), stop);
         if made_again.is_err() {
-            // CRIU leaves processes half made where one of them is killed. Their numbers were free before.
-            processes::end(manifest.processes());
+            // CRIU leaves processes half made where one of them is killed.
+            processes::end(manifest.processes(), job, criu.program());
         }
         made_again?;
         let members = manifest.processes().iter().copied().filter(|pid| *pid != flock.shepherd);
@@ -220,7 +220,7 @@ impl Images {
         match entered.and_then(|()| manifest.verify(&made)) {
             Ok(()) => Ok(flock),
             Err(why) => {
-                processes::end(manifest.processes());
+                processes::end(manifest.processes(), job, criu.program());
                 Err(format!("the processes were made again, and ended: {why}"))
             }
         }

@@ -62,6 +62,11 @@ impl Criu {
         }
     }
 
+    /// Its program.
+    pub fn program(&self) -> &Path {
+        &self.0
+    }
+
     /// Saves a process and all below it into a folder, and leaves them standing still; if it fails, they go
     /// on. `lock` is held as long as it works, and `stop` ends it.
     pub fn dump(&self, root: i32, folder: &Path, lock: Stdio, stop: &AtomicBool) -> Result<(), String> {

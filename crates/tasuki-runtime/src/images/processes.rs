@@ -7,12 +7,13 @@ use nix::{
 use std::{
     fs, io,
     os::unix::fs::MetadataExt,
-    path::Path,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::Duration,
 };
-use tasuki_shepherd::Residence;
+use tasuki_control::JobId;
+use tasuki_shepherd::{JOB_ID, Residence};
 
 /// How often, and how long apart, processes are looked for that were killed and have not ended.
 const ROUNDS: u32 = 200;
@@ -46,18 +47,38 @@ pub(crate) fn go_on(shepherd: i32) {
     }
 }
 
-/// Kills processes that were made again, and waits until they are gone.
-pub(super) fn end(processes: &[i32]) {
-    for pid in processes {
+/// Kills those of the processes of a job that were made again, and waits until they are gone. Another process
+/// may have taken the number of one since it was free: it is left alone. `criu`: the program that makes them.
+pub(super) fn end(processes: &[i32], job: JobId, criu: &Path) {
+    let own: Vec<i32> = processes.iter().copied().filter(|pid| is_of(*pid, job, criu)).collect();
+    for pid in &own {
         let _ = kill(Pid::from_raw(*pid), Signal::SIGKILL);
     }
     let lives = |pid: &i32| Path::new(&format!("/proc/{pid}")).exists();
     for _ in 0..ROUNDS {
-        if !processes.iter().any(lives) {
+        if !own.iter().any(lives) {
             return;
         }
         thread::sleep(ROUND);
     }
+}
+
+/// Whether a process is one of a job, its shepherd, or one that CRIU has not made to the end.
+fn is_of(pid: i32, job: JobId, criu: &Path) -> bool {
+    let folder = format!("/proc/{pid}");
+    let runs =
+        |program: PathBuf| fs::canonicalize(program).is_ok_and(|program| is_program(&folder, &program));
+    if runs(criu.to_path_buf()) || std::env::current_exe().is_ok_and(runs) {
+        return true;
+    }
+    let mark = format!("{JOB_ID}={job}");
+    let environment = fs::read(format!("{folder}/environ")).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+}
+
+/// Whether a process runs a program. That of a process which is ending cannot be told any more.
+fn is_program(folder: &str, program: &Path) -> bool {
+    fs::read_link(format!("{folder}/exe")).is_ok_and(|runs| runs == program)
 }
 
 /// Waits until processes can have these numbers again: what took one may be a command that ends at once.
@@ -116,6 +137,26 @@ mod tests {
         io::Read,
         process::{Command, Stdio},
     };
+
+    #[test]
+    fn a_stranger_that_has_taken_a_number_is_left_alone() {
+        let waits_for_input = |job: &str| {
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", "echo; read x"]).env_clear().env(JOB_ID, job);
+            let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("sh starts");
+            // It has its environment only when it has begun.
+            child.stdout.take().expect("a pipe").read_exact(&mut [0]).expect("it says something");
+            child
+        };
+        let (mut own, mut other) = (waits_for_input("7"), waits_for_input("77"));
+        let pids = [own.id() as i32, other.id() as i32];
+        let waits = thread::spawn(move || end(&pids, 7, Path::new("/no/criu")));
+        assert!(!own.wait().expect("it was killed").success());
+        waits.join().expect("no panic");
+        assert_eq!(other.try_wait().expect("it is there"), None);
+        other.kill().expect("it runs");
+        other.wait().expect("it ends");
+    }
 
     #[test]
     fn numbers_that_a_short_command_has_taken_are_waited_for() {
