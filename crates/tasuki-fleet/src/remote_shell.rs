@@ -18,7 +18,7 @@ use std::{
 };
 use tasuki_cluster::Cluster;
 use tasuki_lab::SshCall;
-use tasuki_process::quote;
+use tasuki_process::{program_in, quote};
 use tempfile::TempDir;
 
 /// The name by which this program knows that it was called in the place of ssh.
@@ -47,7 +47,16 @@ impl RemoteShell {
         let program = env::current_exe()?;
         symlink(&program, folder.path().join(NAME))?;
         fs::write(folder.path().join(CLUSTER), cluster.to_toml())?;
-        fs::write(folder.path().join(SSH), serde_json::to_string(ssh)?)?;
+        // By its path: launchers put folders of their own in front of PATH for what they call.
+        let folders = env::var_os("PATH").unwrap_or_default();
+        let mut ssh = ssh.to_vec();
+        let named = ssh.first_mut().filter(|program| !program.contains('/'));
+        if let Some(program) = named
+            && let Some(path) = program_in(env::split_paths(&folders), &*program)
+        {
+            *program = path.to_string_lossy().into_owned();
+        }
+        fs::write(folder.path().join(SSH), serde_json::to_string(&ssh)?)?;
         Ok(Self { folder, program, source: cluster.source.clone() })
     }
 
@@ -131,7 +140,9 @@ mod tests {
         assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o77, 0, "closed to others");
         let argv = ["-x", "n2", "orted", "\"a\""].map(OsString::from).to_vec();
         let said = line(&in_place_of_ssh(&path, argv, false).unwrap());
-        assert!(said.starts_with("ssh -F my config -x -o BatchMode=yes"), "{said}");
+        let (program, rest) = said.split_once(' ').unwrap();
+        assert!(Path::new(program).is_absolute() && program.ends_with("/ssh"), "{said}");
+        assert!(rest.starts_with("-F my config -x -o BatchMode=yes"), "{said}");
         assert!(said.ends_with("-p 2222 -l me -- 198.51.100.2 orted \"a\""), "{said}");
         drop(hosts);
         assert!(!folder.exists());

@@ -90,6 +90,9 @@ impl Images {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&images).map_err(|e| at(&images, e))?;
         let lock = files::lock(&folder.join(LOCK)).map_err(|error| at(folder, error))?;
         criu.dump(flock.shepherd, &images, Stdio::from(lock), stop)?;
+        if processes::has_lost(flock.shepherd) {
+            return Err("a rank had ended when its processes were saved".into());
+        }
         let members = of_shepherd(flock.shepherd);
         let manifest = Manifest::of(job, &self.version, flock, &members, folder)?;
         manifest.write(folder).map_err(|error| at(folder, error))?;

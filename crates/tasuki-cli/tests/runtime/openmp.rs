@@ -48,6 +48,8 @@ fn programs_of_one_host_are_sent_to_all() {
     let expected = ok(Command::new(&kernels).arg("2").env("OMP_NUM_THREADS", "2"));
     provider(folder.path());
     let cluster = Cluster::up("omp-copy", 2);
+    // Commands in hosts of a lab begin in the folder in which they were typed.
+    cluster.lab.sh("n2", "mkdir -p /tmp/own");
     cluster.lab.sh("n1", &format!("mkdir -p /tmp/own && cp {kernels} /tmp/own/mine"));
     let run = |options: &str| {
         let script = format!("cd /tmp/own && exec {} omp -n 2 {options} ./mine 2", tasuki_lab_program());
@@ -55,7 +57,7 @@ fn programs_of_one_host_are_sent_to_all() {
         command.env("TASUKI_PROVIDER", folder.path()).output().expect("runs")
     };
     let alone = run("");
-    assert!(!alone.status.success(), "the other host has no such folder: {}", text(&alone));
+    assert!(!alone.status.success(), "the other host has no such program: {}", text(&alone));
     let sent = run("--copy");
     let told = text(&sent);
     assert_eq!(String::from_utf8_lossy(&sent.stdout), expected, "{told}");

@@ -22,21 +22,38 @@ const ROUND: Duration = Duration::from_millis(10);
 const TRIES: u32 = 50;
 const TRY: Duration = Duration::from_millis(100);
 
-/// A shepherd and all processes below it; the kernel lists the children of each thread (proc(5)).
+/// A shepherd and all processes below it.
 pub(crate) fn of_shepherd(shepherd: i32) -> Vec<i32> {
     let mut found = vec![shepherd];
     let mut next = 0;
     while let Some(pid) = found.get(next).copied() {
         next += 1;
-        let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-        for thread in threads {
-            let text = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
-            let children = text.split_whitespace().filter_map(|word| word.parse::<i32>().ok());
-            let new: Vec<i32> = children.filter(|child| !found.contains(child)).collect();
-            found.extend(new);
-        }
+        let new: Vec<i32> = children(pid).into_iter().filter(|child| !found.contains(child)).collect();
+        found.extend(new);
     }
     found
+}
+
+/// The children of a process; the kernel lists those of each thread (proc(5)).
+fn children(pid: i32) -> Vec<i32> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let texts = threads.map(|thread| fs::read_to_string(thread.path().join("children")).unwrap_or_default());
+    texts
+        .flat_map(|text| text.split_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<i32>>())
+        .collect()
+}
+
+/// Whether ranks of a shepherd that stands still have ended without its having seen that, or all have: who
+/// began such a job again would only see it fail again.
+pub(super) fn has_lost(shepherd: i32) -> bool {
+    let ranks = children(shepherd);
+    ranks.is_empty() || ranks.into_iter().any(has_ended)
+}
+
+/// Whether a process has ended, and nobody has waited for it yet (proc(5): the state stands behind the name).
+fn has_ended(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']))
 }
 
 /// Has a shepherd and all processes below it go on. One that runs is not changed by that.
@@ -137,6 +154,27 @@ mod tests {
         io::Read,
         process::{Command, Stdio},
     };
+
+    #[test]
+    fn a_rank_that_has_ended_is_seen_before_its_shepherd_sees_it() {
+        let mut shepherd = Command::new("/bin/sh");
+        // A shell waits for its children only when it is told to, or starts another one.
+        shepherd.args(["-c", "sleep 1000 & echo $!; read x"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut shepherd = shepherd.spawn().expect("sh starts");
+        let mut said = [0; 16];
+        let length = shepherd.stdout.as_mut().expect("a pipe").read(&mut said).expect("it says a number");
+        let rank: i32 = String::from_utf8_lossy(&said[..length]).trim().parse().expect("a number");
+        let pid = shepherd.id() as i32;
+        assert_eq!((of_shepherd(pid), has_lost(pid)), (vec![pid, rank], false));
+        kill(Pid::from_raw(rank), Signal::SIGKILL).expect("it is there");
+        while !has_ended(rank) {
+            thread::sleep(ROUND);
+        }
+        assert!(has_lost(pid));
+        drop(shepherd.stdin.take());
+        shepherd.wait().expect("it ends");
+        assert!(has_lost(pid), "without ranks nothing is worth saving");
+    }
 
     #[test]
     fn a_stranger_that_has_taken_a_number_is_left_alone() {
