@@ -52,9 +52,6 @@ fn main() -> ExitCode {
     {
         return tasuki_lab::init_main();
     }
-    if let Some(code) = tasuki_fleet::remote_shell_main(&name, std::env::args_os().skip(1)) {
-        return ExitCode::from(code);
-    }
     // SAFETY: the default action installs no handler, and no other thread runs yet. With it, `tasuki ... |
     // head` ends quietly, as other commands do.
     let _ = unsafe { signal(Signal::SIGPIPE, SigHandler::SigDfl) };

@@ -187,7 +187,7 @@ fn run_copied(
 
 /// The internal command that every host runs: prints what a job must know of it as JSON.
 pub fn local_facts(paths: &[PathBuf]) -> Result<ExitCode, Failure> {
-    print_json_line(&JobFacts::local(paths, std::io::stdin().lock()))?;
+    print_json_line(&JobFacts::local(paths))?;
     Ok(ExitCode::SUCCESS)
 }
 

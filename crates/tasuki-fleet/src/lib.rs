@@ -5,7 +5,7 @@
 //! order of the hosts. An error names the host, what failed and what helps ([`HostError`]). A task ends with
 //! this process, by Ctrl-C for instance, unless it is [`Task::lasting`]. Callers that talk with a command
 //! while it runs get the command itself ([`Fleet::command`]) and connect its streams, or have [`Agents`] do
-//! so on all hosts at once. Launchers of MPIs reach the machines in the same way by a [`RemoteShell`].
+//! so on all hosts at once.
 
 mod agents;
 mod answer;
@@ -14,9 +14,7 @@ mod error;
 mod fleet;
 mod jump;
 mod lab;
-mod launching;
 mod local;
-mod remote_shell;
 mod ssh;
 mod stream;
 mod task;
@@ -29,7 +27,6 @@ pub use error::FleetError;
 pub use fleet::Fleet;
 pub use lab::LabHosts;
 pub use local::{host_name, this_program};
-pub use remote_shell::{RemoteShell, remote_shell_main};
 pub use ssh::SshHosts;
 pub use stream::Tail;
 pub use task::Task;

@@ -4,7 +4,6 @@ use crate::{
     host_name,
     jump::{QUIET, arguments},
     local::{leads_here, leads_to},
-    remote_shell::RemoteShell,
     task::{Program, Task},
     this_program,
 };
@@ -12,13 +11,9 @@ use std::{
     ffi::{OsStr, OsString},
     net::Ipv4Addr,
     process::Command,
-    sync::{Arc, OnceLock},
 };
 use tasuki_cluster::{AddressPlan, Cluster, HostId, SshAddress, SshTarget};
 use tasuki_process::quote;
-
-/// What reaches a machine where nothing else was asked for.
-pub(crate) const PLAIN: &str = "ssh";
 
 /// The machines of a cluster file, which ssh reaches as the file's `management` and `ssh` say.
 #[derive(Clone, Debug)]
@@ -26,19 +21,17 @@ pub struct SshHosts {
     /// The machines.
     pub cluster: Cluster,
     /// ssh, and options for it.
-    pub(crate) ssh: Vec<String>,
+    ssh: Vec<String>,
     /// The `tasuki` command on a machine, with what stands before it.
     tasuki: Vec<String>,
     /// The host that is this machine, and is reached without ssh.
     own: Option<HostId>,
-    /// What launchers call in the place of ssh, once one was to be started.
-    pub(crate) shell: Arc<OnceLock<RemoteShell>>,
 }
 
 impl SshHosts {
     /// Reaches other machines by plain `ssh`, and runs the `tasuki` that a login finds there.
     pub fn new(cluster: Cluster) -> Self {
-        Self::through(cluster, vec![PLAIN.into()], vec!["tasuki".into()])
+        Self::through(cluster, vec!["ssh".into()], vec!["tasuki".into()])
     }
 
     /// Reaches machines by this ssh (program and options; not empty), and runs this `tasuki` there, `sudo`
@@ -46,7 +39,7 @@ impl SshHosts {
     /// `management` is another machine's address.
     pub fn through(cluster: Cluster, ssh: Vec<String>, tasuki: Vec<String>) -> Self {
         let own = own_host(&cluster);
-        Self { cluster, ssh, tasuki, own, shell: Arc::default() }
+        Self { cluster, ssh, tasuki, own }
     }
 
     /// The machines of another cluster, reached in the same way.
@@ -73,9 +66,7 @@ impl SshHosts {
         if task.on_terminal {
             ssh.push("-t".into());
         }
-        let mut command = over_ssh(&ssh, &[], target);
-        command.args(argv.map(quote));
-        command
+        over_ssh(&ssh, target, argv)
     }
 }
 
@@ -112,13 +103,16 @@ pub(crate) fn local(task: &Task) -> Command {
     }
 }
 
-/// `ssh` (program and options) with further options, up to the address of a machine: the words of a command
-/// for the machine's shell are to follow. It asks nobody for a password, and does not wait long for a machine
-/// that is off. No name from a cluster file can be taken for an option: each follows an option or the `--`
-/// that ends them.
-pub(crate) fn over_ssh(ssh: &[String], options: &[OsString], target: SshTarget<'_>) -> Command {
+/// A command on a machine by `ssh` (program and options), which asks nobody for a password and does not wait
+/// long for a machine that is off. The arguments pass the shell of the machine unchanged, and no name from a
+/// cluster file can be taken for an option: each follows an option or the `--` that ends them.
+fn over_ssh(
+    ssh: &[String],
+    target: SshTarget<'_>,
+    argv: impl IntoIterator<Item = impl AsRef<OsStr>>,
+) -> Command {
     let mut command = Command::new(&ssh[0]);
-    command.args(&ssh[1..]).args(options).args(QUIET);
+    command.args(&ssh[1..]).args(QUIET);
     if let Some(port) = target.port {
         command.args(["-p", &port.to_string()]);
     }
@@ -128,7 +122,7 @@ pub(crate) fn over_ssh(ssh: &[String], options: &[OsString], target: SshTarget<'
     if let Some(user) = target.user {
         command.args(["-l", user]);
     }
-    command.args(["--", target.address]);
+    command.args(["--", target.address]).args(argv.into_iter().map(|word| quote(word.as_ref())));
     command
 }
 

@@ -90,15 +90,6 @@ pub enum RunError {
     /// Names of hosts have no address on this machine; the text names each and what helps.
     #[error("{0}")]
     UnknownHosts(String),
-    /// Daemons of the launcher could not report; the text names the hosts, the address and what helps.
-    #[error("{0}")]
-    NoWayBack(String),
-    /// What a launcher calls in the place of ssh cannot be made.
-    #[error(
-        "cannot make a folder for what the launcher calls in the place of ssh: {0}; TMPDIR says where such \
-         folders are made"
-    )]
-    RemoteShell(io::Error),
     /// The launcher cannot be run.
     #[error("cannot run {}: {source}", program.display())]
     Launcher {

@@ -1,11 +1,11 @@
 //! What an MPI must know of the hosts.
 
-use crate::{RunError, ask::cores, daemons};
+use crate::{RunError, setup::cores};
 use std::thread;
 use tasuki_cluster::{
     AddressPlan, AddressStyle, Cluster, Host, HostId, IDENTITY_INTERFACE, LAB_MANAGEMENT, SshOptions,
 };
-use tasuki_fleet::{Fleet, RemoteShell};
+use tasuki_fleet::Fleet;
 use tasuki_lab::{HOST_AGENT, MANAGEMENT_INTERFACE};
 use tasuki_launch::{Binding, Facts, Management};
 
@@ -18,24 +18,6 @@ pub fn facts(fleet: &Fleet, ranks: u32) -> Result<Facts, RunError> {
         Fleet::Local => Ok(local_facts(ranks)),
         Fleet::Lab(lab) => Ok(lab_facts(&lab.cluster, ranks)),
         Fleet::Ssh(hosts) => cluster_facts(&hosts.cluster, ranks),
-    }
-}
-
-/// As [`facts`], for a launcher that this process starts: while the fleet lasts, it reaches machines as the
-/// cluster file says.
-///
-/// # Errors
-/// If the cluster of the fleet has no plan of addresses, or what the launcher is to call cannot be made.
-pub fn launch_facts(fleet: &Fleet, ranks: u32) -> Result<Facts, RunError> {
-    let known = facts(fleet, ranks)?;
-    Ok(Facts { agent: known.agent.or(remote_shell(fleet)?.map(RemoteShell::path)), ..known })
-}
-
-/// What a launcher is to call in the place of ssh, where ssh with the names of hosts would not do.
-pub(crate) fn remote_shell(fleet: &Fleet) -> Result<Option<&RemoteShell>, RunError> {
-    match fleet {
-        Fleet::Ssh(hosts) => hosts.remote_shell().map_err(RunError::RemoteShell),
-        Fleet::Local | Fleet::Lab(_) => Ok(None),
     }
 }
 
@@ -95,14 +77,16 @@ fn local_facts(ranks: u32) -> Facts {
     }
 }
 
-/// What an MPI must know of real machines reached over ssh, of which this one is one. Its own launcher would
-/// reach them by their names.
+/// What an MPI must know of real machines reached over ssh, of which this one is one.
 pub(crate) fn cluster_facts(cluster: &Cluster, ranks: u32) -> Result<Facts, RunError> {
     AddressPlan::new(cluster)?;
     let slots: u32 = cluster.hosts.iter().map(|host| host.cores.unwrap_or(1)).sum();
+    // The route to any other host's management address shows which of this machine's interfaces leads there.
+    let addresses = cluster.hosts.iter().filter_map(|host| host.management.as_ref()?.address().parse().ok());
+    let management = addresses.filter_map(|address| Management::towards(address).ok().flatten());
     Ok(Facts {
         identity_interface: IDENTITY_INTERFACE.into(),
-        management: daemons::management(cluster),
+        management: management.into_iter().find(|found| found.interface != "lo"),
         agent: None,
         hosts: cluster.hosts.len(),
         oversubscribed: ranks > slots,

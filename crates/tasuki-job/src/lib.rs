@@ -8,14 +8,11 @@
 //! without an MPI, whose ranks find each other by their environment.
 #![forbid(unsafe_code)]
 
-mod ask;
 mod child;
-mod daemons;
 mod deploy;
 mod error;
 mod facts;
 mod finder;
-mod key;
 mod names;
 mod plain;
 mod prepare;
@@ -26,22 +23,18 @@ mod setup;
 mod trace;
 mod transport;
 mod version;
-mod way_back;
 mod work;
 
-pub use ask::{FACTS_COMMAND, JobFacts};
 pub use deploy::{copy_to_all, lacking};
 pub use error::RunError;
-pub use facts::{check_one_network, facts, lab_facts, launch_facts};
+pub use facts::{check_one_network, facts, lab_facts};
 pub use finder::{Finder, own_environment};
-pub use key::{KeyAdvice, add_key, key_advice};
 pub use plain::{PlainJob, PlainPart, PlainRequest};
-pub use prepare::{JobRequest, PreparedJob, job_of, shared_paths};
+pub use prepare::{JobRequest, KeyAdvice, PreparedJob, add_key, job_of, key_advice, shared_paths};
 pub use printer::{Printer, ask_for_tags};
 pub use random::digits as random_digits;
 pub use random::run_name;
-pub use setup::{OTHER_FILE, Readiness, is_same_cabling, ready_cluster};
+pub use setup::{FACTS_COMMAND, JobFacts, OTHER_FILE, Readiness, is_same_cabling, ready_cluster};
 pub use trace::{PARTS_COMMAND, Recording, TraceError, give_parts};
 pub use transport::{Choice, Wanted, choose, choose_from, own_provider};
-pub use way_back::WayBack;
 pub use work::{Prepared, Resident, WorkRequest};

@@ -2,15 +2,12 @@
 //! `torch.distributed` do (`init_method="env://"`): what its ranks are told, and on which hosts they run.
 
 use crate::{
-    Finder, RunError, Wanted,
-    ask::ask,
-    check_one_network,
+    Finder, RunError, Wanted, check_one_network,
     facts::local_cluster,
-    key::JOB_KEY,
     own_environment, own_provider,
-    prepare::exports,
+    prepare::{JOB_KEY, exports},
     random,
-    setup::{check_program, check_ready, with_cores},
+    setup::{ask, check_program, check_ready, with_cores},
     transport::passed_on,
 };
 use std::{

@@ -1,15 +1,11 @@
 //! From what the user asks for to a running launcher.
 
 use crate::{
-    RunError,
-    ask::{Answers, ask},
-    check_one_network, child,
-    daemons::{Report, way_back},
-    facts,
-    facts::{cluster_facts, local_cluster, remote_shell},
-    key::{JOB_KEY, NEW_KEY, authenticate},
+    RunError, check_one_network, child, facts,
+    facts::{cluster_facts, local_cluster},
     names::check_names,
-    setup::{OR_COPY, OR_TCP, check_program, check_ready, with_cores},
+    random,
+    setup::{Answers, OR_COPY, OR_TCP, ask, check_program, check_ready, with_cores},
     transport::{passed_on, paths},
 };
 use nix::unistd::Uid;
@@ -20,6 +16,42 @@ use tasuki_cluster::Cluster;
 use tasuki_fleet::Fleet;
 use tasuki_lab::{ExecRequest, Exit, Job as LabJob, Lab};
 use tasuki_launch::{Detected, Facts, Job, JobHost, LaunchCommand, Mpi, Placement, STOP_GRACE, Transport};
+
+/// The variable with the key of the job, which every endpoint reads.
+pub(crate) const JOB_KEY: &str = "TASUKI_JOB_KEY";
+
+/// Words of a shell that draw a key for a job: 16 random bytes in hexadecimal.
+const NEW_KEY: &str = r#""$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')""#;
+
+/// The key that a job needs on a cluster whose file says `authenticate = true`, for those who start the job
+/// by hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyAdvice {
+    /// The variable that every rank must have.
+    pub variable: &'static str,
+    /// The words of a shell that give its value. They draw it: no key is shown.
+    pub shell: &'static str,
+    /// Why it is needed.
+    pub why: &'static str,
+}
+
+/// What a plain `mpirun` over this transport needs to authenticate its packets; `None`: the cluster does not
+/// ask for it.
+///
+/// # Errors
+/// If the cluster asks for it, and the transport does not do it.
+pub fn key_advice(cluster: &Cluster, transport: &Transport) -> Result<Option<KeyAdvice>, RunError> {
+    match (cluster.authenticate, transport) {
+        (false, _) => Ok(None),
+        (true, Transport::Tcp) => Err(RunError::Unauthenticated),
+        (true, _) => Ok(Some(KeyAdvice {
+            variable: JOB_KEY,
+            shell: NEW_KEY,
+            why: "the cluster file says authenticate = true: all ranks of a job need one key, which this \
+                  draws in your shell and does not show",
+        })),
+    }
+}
 
 /// A job as the user asks for it.
 #[derive(Clone, Debug)]
@@ -47,9 +79,6 @@ pub struct JobRequest<'a> {
 pub struct PreparedJob {
     /// The launcher's command.
     pub command: LaunchCommand,
-    /// The job, and its MPI, of which the command was made.
-    job: Job,
-    mpi: Mpi,
     /// Paths that every host of a lab must see.
     share: Vec<PathBuf>,
     /// Whether its ranks speak Tasuki, so that all hosts need the same version.
@@ -62,9 +91,6 @@ pub struct PreparedJob {
     hosts: Vec<String>,
     /// The program, if it is not known that all hosts have it.
     program: Vec<PathBuf>,
-    /// What the launcher calls in the place of ssh, which goes with the fleet; and the words of a shell that
-    /// make another one.
-    shell: Option<(String, Option<String>)>,
 }
 
 impl JobRequest<'_> {
@@ -85,12 +111,10 @@ impl JobRequest<'_> {
         let answers = is_asked.then(|| ask(fleet, &program));
         let known = answers.as_ref().map(|answers| with_cores(cluster, answers));
         let cluster = known.as_ref().unwrap_or(cluster);
-        let mut facts = match fleet {
+        let facts = match fleet {
             Fleet::Ssh(_) => cluster_facts(cluster, self.ranks)?,
             _ => facts(fleet, self.ranks)?,
         };
-        let shell = remote_shell(fleet)?.map(|shell| (shell.path(), shell.by_hand()));
-        facts.agent = facts.agent.or(shell.as_ref().map(|(path, _)| path.clone()));
         let mut job = job_of(cluster, facts, self.ranks, detected, transport, self.folder.clone());
         job.argv.splice(..0, self.front.iter().cloned());
         job.placement = self.placement;
@@ -105,39 +129,31 @@ impl JobRequest<'_> {
         let command = job.command(&detected.mpi)?;
         let numbers: BTreeSet<usize> = job.hosts_of_ranks().into_iter().collect();
         let hosts = numbers.into_iter().map(|number| job.hosts[number].name.clone()).collect();
-        let mpi = detected.mpi.clone();
-        Ok(PreparedJob { command, job, mpi, share, over_tasuki, answers, has_own_key, hosts, program, shell })
+        Ok(PreparedJob { command, share, over_tasuki, answers, has_own_key, hosts, program })
     }
 }
 
 impl PreparedJob {
     /// The launcher's command as one would type it in a shell. It goes to terminals and logs, so the key of
-    /// the job is not in it: a shell that runs the command draws another one, or takes the user's. What the
-    /// launcher calls in the place of ssh is made anew, too, as that of this job goes with it.
+    /// the job is not in it: a shell that runs the command draws another one, or takes the user's.
     pub fn shown(&self) -> String {
         let key = match self.has_own_key {
             true => NEW_KEY.to_owned(),
             false => format!("\"${JOB_KEY}\""),
         };
-        let text = self.command.to_shell_without(|name| (name == JOB_KEY).then(|| key.clone()));
-        match &self.shell {
-            Some((path, Some(by_hand))) => text.replace(path, by_hand),
-            _ => text,
-        }
+        self.command.to_shell_without(|name| (name == JOB_KEY).then(|| key.clone()))
     }
 
     /// Runs the job to its end with this process's streams and signals. In a lab the launcher runs on the
     /// first host, and everything of the job ends with it. On real machines the launcher takes this process's
-    /// place, so this returns only if that fails: signals, output and exit code are the launcher's own. Where
-    /// the launcher reaches hosts through a program of ours, this is [`Self::run_and_return`].
+    /// place, so this returns only if that fails: signals, output and exit code are the launcher's own.
     ///
     /// # Errors
     /// If the job is to run over Tasuki and hosts do not answer, run another version, or are not set up by
-    /// the fleet's cluster file; or if the launcher's daemons could not report, or it cannot be started.
+    /// the fleet's cluster file; or if the launcher cannot be started.
     pub fn run(mut self, fleet: &Fleet) -> Result<Exit, RunError> {
         self.check(fleet)?;
-        // What the launcher calls in the place of ssh has to be removed after it.
-        if matches!(fleet, Fleet::Ssh(_) | Fleet::Local) && self.shell.is_none() {
+        if let Fleet::Ssh(_) | Fleet::Local = fleet {
             let LaunchCommand { argv, env } = self.command;
             let source = Command::new(&argv[0]).args(&argv[1..]).envs(env).exec();
             return Err(RunError::Launcher { program: argv[0].clone().into(), source });
@@ -180,30 +196,14 @@ impl PreparedJob {
         let has_rails = !self.over_tasuki || std::env::var_os("TASUKI_RAILS").is_some();
         // Hosts of a lab see this machine's files.
         let program: &[PathBuf] = if is_over_ssh { &self.program } else { &[] };
-        let has_daemons = is_over_ssh && self.job.facts.management.is_some();
-        if has_rails && program.is_empty() && !has_daemons {
+        if has_rails && program.is_empty() {
             return Ok(());
         }
         let answers = self.answers.take().unwrap_or_else(|| ask(fleet, program));
         if !has_rails {
             check_ready(fleet, &answers, OR_TCP)?;
         }
-        check_program(&answers, &self.hosts, OR_COPY)?;
-        fleet.cluster().map_or(Ok(()), |cluster| self.find_way_back(cluster, &answers))
-    }
-
-    /// Has the launcher's daemons report where that is open.
-    fn find_way_back(&mut self, cluster: &Cluster, answers: &Answers) -> Result<(), RunError> {
-        match way_back(cluster, (&self.job, &self.mpi), &self.hosts, answers) {
-            Report::AsTold => {}
-            Report::Not(text) => return Err(RunError::NoWayBack(text)),
-            Report::ByCables(cables, note) => {
-                eprintln!("tasuki: {note}");
-                self.job.facts.management = Some(cables);
-                self.command = self.job.command(&self.mpi)?;
-            }
-        }
-        Ok(())
+        check_program(&answers, &self.hosts, OR_COPY)
     }
 
     fn run_in_lab(self, lab: &Lab, first: &str) -> Result<Exit, RunError> {
@@ -216,6 +216,28 @@ impl PreparedJob {
         lab.share(&request)?;
         Ok(lab.run(request, Some(STOP_GRACE))?)
     }
+}
+
+/// Draws a key for a job, unless the user has given one. It reaches the ranks in their environment, of which
+/// launchers name the variable alone on command lines.
+fn authenticate(job: &mut Job) -> Result<(), RunError> {
+    if job.transport == Transport::Tcp {
+        return Err(RunError::Unauthenticated);
+    }
+    add_key(job)
+}
+
+/// Draws a key for a job over Tasuki, unless the user has given one: its endpoints authenticate messages with
+/// it where the cluster's file says `authenticate = true`.
+///
+/// # Errors
+/// If the kernel gives no random numbers.
+pub fn add_key(job: &mut Job) -> Result<(), RunError> {
+    if job.env.iter().any(|(name, _)| name == JOB_KEY) {
+        return Ok(());
+    }
+    job.env.push((JOB_KEY.into(), random::digits()?.into()));
+    Ok(())
 }
 
 /// A job of these ranks on all hosts of a cluster.

@@ -3,16 +3,78 @@
 //! other hosts, which is the management network.
 
 use crate::{
-    RunError,
-    ask::{Answers, ask},
-    check_one_network,
+    RunError, check_one_network,
     version::{check_same_everywhere, is_own},
 };
+use nix::{
+    ifaddrs::getifaddrs,
+    sched::{CpuSet, sched_getaffinity},
+    unistd::Pid,
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    ffi::OsStr,
+    net::Ipv4Addr,
+    path::{Path, PathBuf},
+};
 use tasuki_cluster::{AddressPlan, Cluster, HostRail, RailTable};
-use tasuki_fleet::Fleet;
+use tasuki_fleet::{Fleet, HostError, Task};
+
+/// The hidden subcommand of `tasuki` that prints a host's [`JobFacts`] as JSON.
+pub const FACTS_COMMAND: &str = "job-facts";
 
 /// What messages say has set up a host whose table of rails is not the one of the cluster file at hand.
 pub const OTHER_FILE: &str = "another cluster file, or by this one before it was changed";
+
+/// What a host says of itself before a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobFacts {
+    /// Version of its `tasuki`.
+    pub version: String,
+    /// Number of cores that processes of this user may run on (sched_getaffinity(2)).
+    pub cores: u32,
+    /// Its table of rails; `None`: there is none, or it is not in order.
+    pub rails: Option<RailTable>,
+    /// Its IPv4 addresses.
+    pub addresses: Vec<Ipv4Addr>,
+    /// Those of the paths it was asked for that it lacks.
+    #[serde(default)]
+    pub lacks: Vec<PathBuf>,
+}
+
+/// The answer of every host, with its name.
+pub(crate) type Answers = Vec<(String, Result<JobFacts, HostError>)>;
+
+impl JobFacts {
+    /// The facts of the host that this process runs on, which is asked whether it has `paths`.
+    pub fn local(paths: &[PathBuf]) -> Self {
+        let address =
+            |interface: nix::ifaddrs::InterfaceAddress| Some(interface.address?.as_sockaddr_in()?.ip());
+        Self {
+            version: env!("CARGO_PKG_VERSION").into(),
+            cores: cores(),
+            rails: RailTable::load(Path::new(RailTable::PATH)).ok(),
+            addresses: getifaddrs().into_iter().flatten().filter_map(address).collect(),
+            lacks: paths.iter().filter(|path| !path.exists()).cloned().collect(),
+        }
+    }
+}
+
+/// Number of cores that this process may run on, at least 1.
+pub(crate) fn cores() -> u32 {
+    let allowed = sched_getaffinity(Pid::from_raw(0));
+    let count =
+        |set: CpuSet| (0..CpuSet::count()).filter(|&core| set.is_set(core).unwrap_or(false)).count() as u32;
+    allowed.map_or(1, count).max(1)
+}
+
+/// Asks all hosts of a fleet for their [`JobFacts`], and whether they have `paths`.
+pub(crate) fn ask(fleet: &Fleet, paths: &[PathBuf]) -> Answers {
+    let words = [FACTS_COMMAND, "--"].map(OsStr::new);
+    let words = words.into_iter().take(if paths.is_empty() { 1 } else { 2 });
+    let answers = fleet.run_all(&Task::tasuki(words.chain(paths.iter().map(|path| path.as_os_str()))));
+    answers.into_iter().map(|answer| (answer.host.clone(), answer.json::<JobFacts>())).collect()
+}
 
 /// What hosts must be for a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,9 +216,7 @@ pub(crate) fn with_cores(cluster: &Cluster, answers: &Answers) -> Cluster {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ask::JobFacts;
     use tasuki_cluster::generate::{Options, generate};
-    use tasuki_fleet::HostError;
 
     fn tables(shape: &str) -> Vec<RailTable> {
         let cluster = generate(&shape.parse().unwrap(), &Options::default()).unwrap();
@@ -171,7 +231,6 @@ mod tests {
             rails: Some(table.clone()),
             addresses: vec![table.identity],
             lacks: Vec::new(),
-            back: Vec::new(),
         };
         tables.iter().map(|table| (table.host.clone(), Ok(facts(table)))).collect()
     }
@@ -226,5 +285,12 @@ mod tests {
         cluster.hosts[1].cores = None;
         let known = with_cores(&cluster, &answers(&tables("full:2")));
         assert_eq!([known.hosts[0].cores, known.hosts[1].cores], [Some(3), Some(8)]);
+    }
+
+    #[test]
+    fn this_host_has_a_core_and_a_version() {
+        let facts = JobFacts::local(&["/etc".into(), "/no/such/file".into()]);
+        assert_eq!(facts.lacks, [PathBuf::from("/no/such/file")]);
+        assert!(facts.cores >= 1 && is_own(&facts.version), "{facts:?}");
     }
 }

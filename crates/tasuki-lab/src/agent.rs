@@ -14,10 +14,10 @@ const WITH_VALUE: &[u8] = b"BbcDEeFIiJLlmOoPpQRSWw";
 /// # Errors
 /// If the arguments name no host, or the command could not be started in it. ssh's exit code for both is 255.
 pub fn main(argv: Vec<OsString>) -> Result<Exit, LabError> {
-    let call = SshCall::parse(argv).ok_or(LabError::AgentUsage)?;
-    let script = call.script();
+    let (host, command) = split(argv).ok_or(LabError::AgentUsage)?;
+    let script = command.join(&OsString::from(" "));
     let request = ExecRequest {
-        host: call.host,
+        host,
         argv: vec!["/bin/sh".into(), "-c".into(), script],
         env: login_environment(),
         cwd: PathBuf::from("/"),
@@ -43,72 +43,42 @@ fn login_environment() -> Vec<(OsString, OsString)> {
     ]
 }
 
-/// What a launcher calls in the place of ssh: `[OPTIONS] HOST COMMAND...`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SshCall {
-    /// Options of ssh, with their values.
-    pub options: Vec<OsString>,
-    /// The user, if the host is written as `user@host`.
-    pub user: Option<String>,
-    /// The host.
-    pub host: String,
-    /// The words of the command.
-    pub command: Vec<OsString>,
-}
-
-impl SshCall {
-    /// Takes the arguments of a call apart. `None`: they name no host.
-    pub fn parse(argv: Vec<OsString>) -> Option<Self> {
-        let mut argv = argv.into_iter().peekable();
-        let mut options = Vec::new();
-        while let Some(option) = argv.next_if(|argument| argument.as_encoded_bytes().starts_with(b"-")) {
-            if option == "--" {
-                break;
-            }
-            // The value of an option is the rest of its argument, or the next argument.
-            let bytes = option.as_encoded_bytes();
-            let valued = bytes.iter().skip(1).position(|flag| WITH_VALUE.contains(flag));
-            let has_next = valued.is_some_and(|at| at + 2 == bytes.len());
-            options.push(option);
-            if has_next {
-                options.extend(argv.next());
-            }
+/// Host and command from an ssh command line.
+fn split(argv: Vec<OsString>) -> Option<(String, Vec<OsString>)> {
+    let mut argv = argv.into_iter().peekable();
+    while let Some(option) = argv.next_if(|argument| argument.as_encoded_bytes().starts_with(b"-")) {
+        let option = option.as_encoded_bytes();
+        if option == b"--" {
+            break;
         }
-        let host = argv.next()?.into_string().ok()?;
-        let (user, host) = match host.rsplit_once('@') {
-            Some((user, host)) => (Some(user.to_owned()), host.to_owned()),
-            None => (None, host),
-        };
-        Some(Self { options, user, host, command: argv.collect() })
+        // The value of an option is the rest of its argument, or the next argument.
+        let valued = option.iter().skip(1).position(|flag| WITH_VALUE.contains(flag));
+        if valued.is_some_and(|at| at + 2 == option.len()) {
+            argv.next();
+        }
     }
-
-    /// The command as the shell of the host gets it: ssh joins its words with spaces.
-    pub fn script(&self) -> OsString {
-        self.command.join(&OsString::from(" "))
-    }
+    let host = argv.next()?.into_string().ok()?;
+    // The host may be written as user@host.
+    let host = host.rsplit('@').next().unwrap_or(&host).to_owned();
+    Some((host, argv.collect()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(argv: &str, options: &str, host: &str, command: &str) {
+    fn check(argv: &str, host: &str, command: &str) {
         let argv: Vec<OsString> = argv.split(' ').map(OsString::from).collect();
-        let call = SshCall::parse(argv).expect("a host");
-        let name = call.user.iter().map(|user| format!("{user}@")).collect::<String>() + &call.host;
-        let found = (call.options.join(&OsString::from(" ")), name.as_str(), call.script());
-        assert_eq!(found, (options.into(), host, command.into()));
+        let (found, rest) = split(argv).expect("a host");
+        assert_eq!((found.as_str(), rest.join(&OsString::from(" "))), (host, OsString::from(command)));
     }
 
     #[test]
     fn reads_command_lines_as_ssh_does() {
-        check("n2 orted -mca x 1", "", "n2", "orted -mca x 1");
-        let proxy = "hydra_pmi_proxy --control-port n1:3";
-        check(&format!("-x n2 {proxy}"), "-x", "n2", proxy);
-        let options = "-o StrictHostKeyChecking=no -p 22 -q";
-        check(&format!("{options} me@n3 hostname"), options, "me@n3", "hostname");
-        check("-oBatchMode=yes -tt n3 ls -l", "-oBatchMode=yes -tt", "n3", "ls -l");
-        check("-- n1 true", "", "n1", "true");
-        assert_eq!(SshCall::parse(vec!["-x".into()]), None);
+        check("n2 orted -mca x 1", "n2", "orted -mca x 1");
+        check("-x n2 hydra_pmi_proxy --control-port n1:3", "n2", "hydra_pmi_proxy --control-port n1:3");
+        check("-o StrictHostKeyChecking=no -p 22 -q me@n3 hostname", "n3", "hostname");
+        check("-oBatchMode=yes -tt n3 ls -l", "n3", "ls -l");
+        check("-- n1 true", "n1", "true");
     }
 }

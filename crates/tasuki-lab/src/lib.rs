@@ -23,7 +23,7 @@ mod private;
 mod protocol;
 mod start;
 
-pub use agent::{SshCall, main as agent_main};
+pub use agent::main as agent_main;
 pub use client::{Lab, need_root};
 pub use error::LabError;
 pub use exec::{ExecRequest, Exit, Job, Session};

@@ -25,8 +25,8 @@ pub fn settings(mpi: &Mpi, transport: &Transport, facts: &Facts) -> Vec<Setting>
             "no binding: hosts that share a machine would all use its first cores",
         ));
     }
-    if mpi.flavour == Flavour::Intel {
-        all.extend(intel_daemons(facts));
+    if let (Flavour::Intel, Some(management)) = (mpi.flavour, &facts.management) {
+        all.extend(intel_daemons(&management.interface, facts.hosts));
     }
     if facts.oversubscribed {
         let why = "more ranks than cores: a rank that waits gives its core to one that works";
@@ -116,21 +116,20 @@ fn intel_tcp(mpi: &Mpi, facts: &Facts) -> Vec<Setting> {
     all
 }
 
-/// Settings by which Intel's proxies connect back to the address of the management interface instead of the
-/// launching host's name (`-localhost` has no effect). Proxies that start further proxies would pass the same
-/// interface name on, which on their hosts may be another interface's, and call an agent that is not there: a
-/// branch count of all hosts makes mpiexec start all of them itself.
-fn intel_daemons(facts: &Facts) -> Vec<Setting> {
+/// Settings by which Intel's proxies connect back to the address of this interface instead of the launching
+/// host's name (`-localhost` has no effect). Proxies that start further proxies would pass the same interface
+/// name on, which on their hosts may be another interface's: a branch count of all hosts makes mpiexec start
+/// all of them itself.
+fn intel_daemons(interface: &str, hosts: usize) -> [Setting; 2] {
     let set = |name, value: &str, why| Setting::new(Scope::Variable, name, value, why);
-    let interface = facts.management.as_ref().map(|management| {
-        let why = "daemons talk over the management network, and leave the cables alone";
-        set("I_MPI_HYDRA_IFACE", &management.interface, why)
-    });
-    let count = (interface.is_some() || facts.agent.is_some()).then(|| {
-        let hosts = facts.hosts.max(1).to_string();
-        set("I_MPI_HYDRA_BRANCH_COUNT", &hosts, "mpiexec itself starts every daemon")
-    });
-    interface.into_iter().chain(count).collect()
+    [
+        set(
+            "I_MPI_HYDRA_IFACE",
+            interface,
+            "daemons talk over the management network, and leave the cables alone",
+        ),
+        set("I_MPI_HYDRA_BRANCH_COUNT", &hosts.max(1).to_string(), "mpiexec itself starts every daemon"),
+    ]
 }
 
 fn mpich_tcp(device: Device, facts: &Facts) -> Vec<Setting> {
@@ -199,7 +198,7 @@ pub fn command(mpi: &Mpi, job: &Job) -> LaunchCommand {
 /// What every rank must have in its environment if no `mpiexec` starts it: the same settings, without those
 /// of Hydra's own daemons.
 pub fn rank_environment(mpi: &Mpi, job: &Job) -> Environment {
-    let facts = Facts { management: None, agent: None, ..facts_of(job) };
+    let facts = Facts { management: None, ..facts_of(job) };
     job.exports_with(&settings(mpi, &job.transport, &facts))
 }
 

@@ -197,27 +197,6 @@ fn real_machines_are_reached_with_the_launchers_own_ssh() {
     }
 }
 
-// The way to a host may differ from its name's on real machines, too. A daemon that starts further daemons
-// would look for the agent on its own host, where it is not: mpiexec starts all of them, and mpirun (4 and 5)
-// is told so in any case.
-#[test]
-fn every_launcher_takes_an_agent_without_a_management_network_and_alone_starts_all_daemons() {
-    let mut job = job(4);
-    (job.facts.agent, job.facts.management) = (Some("/tmp/x/tasuki-ssh".into()), None);
-    let agent = Some("/tmp/x/tasuki-ssh");
-    let open4 = words(&job, &open4());
-    assert_eq!(mca(&open4, "--mca", "plm_rsh_agent").as_deref(), agent);
-    assert_eq!(mca(&open4, "--mca", "plm_rsh_no_tree_spawn").as_deref(), Some("1"));
-    let open5 = words(&job, &open5());
-    assert_eq!(mca(&open5, "--prtemca", "plm_ssh_agent").as_deref(), agent);
-    assert_eq!(mca(&open5, "--prtemca", "plm_ssh_no_tree_spawn").as_deref(), Some("1"));
-    for mpi in [mpich(), intel()] {
-        assert_eq!(after(&words(&job, &mpi), "-launcher-exec"), ["/tmp/x/tasuki-ssh"], "{}", mpi.id());
-    }
-    assert_eq!(variable(&job, &intel(), "I_MPI_HYDRA_BRANCH_COUNT").as_deref(), Some("4"));
-    assert_eq!(variable(&job, &intel(), "I_MPI_HYDRA_IFACE"), None);
-}
-
 #[test]
 fn environment_is_the_same_as_what_a_launch_passes() {
     for mpi in [open4(), open5(), mpich(), intel()] {

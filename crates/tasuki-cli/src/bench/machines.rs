@@ -11,7 +11,7 @@ use tasuki_bench::{
 };
 use tasuki_cluster::{AddressPlan, Cluster, HostId};
 use tasuki_fleet::{Fleet, SshHosts, Task};
-use tasuki_job::{Readiness, copy_to_all, lacking, launch_facts, ready_cluster};
+use tasuki_job::{Readiness, copy_to_all, facts, lacking, ready_cluster};
 use tasuki_launch::{Facts, Transport};
 use tasuki_terminal::Failure;
 
@@ -121,6 +121,6 @@ impl HostAccess for Machines {
     }
 
     fn facts(&self, ranks: u32) -> Result<Facts, BenchError> {
-        launch_facts(&self.fleet, ranks).map_err(BenchError::refused)
+        facts(&self.fleet, ranks).map_err(BenchError::refused)
     }
 }

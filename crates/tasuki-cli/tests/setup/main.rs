@@ -13,7 +13,6 @@ mod install;
 mod others;
 mod returns;
 mod run_setup;
-mod run_ssh;
 mod ssh_ways;
 mod striping;
 mod subnets;

@@ -24,11 +24,6 @@ pub struct Machines {
 impl Machines {
     /// Stands so many hosts of a shape up. `None`, after a note, if there is no sshd.
     pub fn up(test: &str, shape: &str, hosts: usize) -> Option<Self> {
-        Self::up_on(test, shape, hosts, 22)
-    }
-
-    /// As [`Self::up`], with hosts whose sshd listens on this port alone, which the cluster file says.
-    pub fn up_on(test: &str, shape: &str, hosts: usize, port: u16) -> Option<Self> {
         let sshd = Ssh::prepare(test)?;
         let folder = sshd.path();
         // A login on another host finds `tasuki`, as it does where the package is installed.
@@ -50,11 +45,10 @@ impl Machines {
             let name = format!("name = \"n{number}\"\n");
             file.replace(&name, &format!("{name}management = \"root@198.18.0.{number}\"\n"))
         });
-        let port_of_file = if port == 22 { String::new() } else { format!("[ssh]\nport = {port}\n\n") };
-        fs::write(folder.join("cluster.toml"), port_of_file + &file).expect("writes");
+        fs::write(folder.join("cluster.toml"), file).expect("writes");
         let lab = TestLab::up("machines", &["--shape", shape, "--bare"]);
         for number in 1..=hosts {
-            sshd.serve_on(&lab, &format!("n{number}"), port);
+            sshd.serve(&lab, &format!("n{number}"));
         }
         Some(Self { lab, sshd })
     }
