@@ -151,7 +151,7 @@ impl Ranks {
 
     /// Takes in what debuggers have said, waiting for it no longer than this on each host.
     pub fn wait(&mut self, limit: Duration) {
-        // Whoever waits sees by their states which members are lost.
+        // Those that wait see by their states which members are lost.
         let _ = self.keep();
         let ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
         let pids = self.pids(&self.all(), State::is_at_work);

@@ -1,5 +1,5 @@
-/* Whether a library is there that was to be loaded before the program, in all threads, and which ones programs
- * that it starts have to load. With ADDED: that library. */
+/* Whether a library is there that was to be loaded before the program, in all threads, and which ones
+ * programs that it starts have to load. With ADDED: that library. */
 #ifdef ADDED
 int added(void) {
     return 1;
