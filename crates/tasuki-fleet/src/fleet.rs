@@ -262,7 +262,8 @@ mod tests {
     fn this_machine_comes_last_where_names_change_and_answers_keep_their_order() {
         let (own, nics) = (host_name(), "nic = [{ name = \"eth1\" }]");
         let file = format!(
-            "[[host]]\nname = \"{own}\"\n{nics}\n[[host]]\nname = \"far\"\nmanagement = \"192.0.2.1\"\n{nics}"
+            "[[host]]\nname = \"{own}\"\n{nics}\n[[host]]\nname = \"far\"\nmanagement = \"192.0.2.1\"\n{nics}
+             [[cable]]\nends = [\"{own}:eth1\", \"far:eth1\"]"
         );
         let cluster = Cluster::parse(&file, None).unwrap();
         // The shell stands for ssh.
