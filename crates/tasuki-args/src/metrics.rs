@@ -37,7 +37,12 @@ pub struct MetricsArgs {
     #[arg(long, conflicts_with = "output")]
     pub listen: Option<SocketAddr>,
     /// With --listen: a further name by which this machine asks it; it may be given several times
-    #[arg(long, requires = "listen", conflicts_with_all = ["output", "rules", "dashboard"], value_name = "NAME")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "listen",
+        conflicts_with_all = ["output", "rules", "dashboard"]
+    )]
     pub name: Vec<String>,
     /// Print alert rules for Prometheus, and end
     #[arg(long, conflicts_with_all = ["lab", "cluster", "output", "listen"])]
