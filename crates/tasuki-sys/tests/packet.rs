@@ -8,7 +8,7 @@ use std::{
     error::Error,
     fs::File,
     os::fd::AsFd,
-    thread,
+    slice, thread,
     time::{Duration, Instant},
 };
 use tasuki_sys::{
@@ -94,6 +94,30 @@ fn number_of(frame: &[u8]) -> u32 {
     u32::from_be_bytes([frame[14], frame[15], frame[16], frame[17]])
 }
 
+/// Sends frames until the first of them comes: on a busy machine the kernel loses frames before they come to
+/// a ring, since what others send on this processor stands in the same queue. `past`: what may come again.
+fn deliver(
+    sender: &PacketSocket,
+    receiver: &mut PacketRing,
+    frames: &[Vec<u8>],
+    past: &[Vec<u8>],
+    check: impl Fn(&Frame),
+) -> Outcome {
+    let start = Instant::now();
+    while start.elapsed() < LIMIT {
+        frames.iter().try_for_each(|frame| sender.send(frame).map(drop))?;
+        receiver.wait(Duration::from_millis(100))?;
+        while let Some(got) = receiver.next_frame() {
+            if got[..] == frames[0] {
+                check(&got);
+                return Ok(());
+            }
+            assert!(past.iter().any(|frame| got[..] == *frame), "{:?} was not awaited", &got[..14]);
+        }
+    }
+    Err("no frame came".into())
+}
+
 /// Sends a frame with a number until it comes.
 fn exchange(sender: &PacketSocket, receiver: &mut PacketRing, number: u32) -> Outcome {
     let start = Instant::now();
@@ -138,20 +162,19 @@ fn frames_arrive_whole_in_order_and_none_of_another_kind() -> Outcome {
     sender.set_qdisc_bypass(true)?;
     // Every length around the limits, and after each a frame of another ethertype, which must not be
     // received.
-    let lengths = [0, 1, 45, 46, 47, 1499, 1500, 8999, 9000];
-    for length in lengths {
+    let mut past = Vec::new();
+    for length in [0, 1, 45, 46, 47, 1499, 1500, 8999, 9000] {
         let payload: Vec<u8> = (0..length).map(|index| (index * 7 + length) as u8).collect();
-        sender.send(&frame(MACS[1], MACS[0], ETHERTYPE, &payload))?;
-        sender.send(&frame(MACS[1], MACS[0], ETHERTYPE + 1, &payload))?;
+        let [own, other] = [0, 1].map(|kind| frame(MACS[1], MACS[0], ETHERTYPE + kind, &payload));
+        deliver(&sender, &mut receiver, &[own.clone(), other], &past, |got| {
+            assert_eq!(got.length(), length + 14, "a veth does not pad");
+            assert_eq!((got.kind(), got.vlan()), (PacketKind::Host, None));
+        })?;
+        past.push(own);
     }
-    for length in lengths {
-        let got = next(&mut receiver)?;
-        let payload: Vec<u8> = (0..length).map(|index| (index * 7 + length) as u8).collect();
-        assert_eq!(got.length(), length + 14, "a veth does not pad");
-        assert_eq!(&got[..], frame(MACS[1], MACS[0], ETHERTYPE, &payload));
-        assert_eq!((got.kind(), got.vlan()), (PacketKind::Host, None));
+    while let Some(got) = receiver.next_frame() {
+        assert!(past.iter().any(|frame| got[..] == *frame), "{:?} was not awaited", &got[..14]);
     }
-    assert!(receiver.next_frame().is_none());
     // A frame that is longer than the MTU and a VLAN tag is refused by the kernel.
     assert!(sender.send(&vec![0; 9000 + 14 + 5]).is_err());
     Ok(())
@@ -162,13 +185,16 @@ fn addressees_and_vlan_tags_are_told() -> Outcome {
     let Some([here, there]) = cable(1500)? else { return Ok(()) };
     stay_on_processor()?;
     let (sender, mut receiver) = (sender(&here)?, ring(&there, 64)?);
-    sender.send(&frame([0xFF; 6], MACS[0], ETHERTYPE, &[1]))?;
-    sender.send(&frame([0x03, 0, 0, 0, 0, 9], MACS[0], ETHERTYPE, &[2]))?;
-    sender.send(&frame([0x02, 0, 0, 0, 0, 9], MACS[0], ETHERTYPE, &[3]))?;
-    let expected = [(PacketKind::Broadcast, 1), (PacketKind::Multicast, 2), (PacketKind::OtherHost, 3)];
-    for (kind, payload) in expected {
-        let got = next(&mut receiver)?;
-        assert_eq!((got.kind(), got[14]), (kind, payload));
+    let mut past = Vec::new();
+    for (to, kind) in [
+        ([0xFF; 6], PacketKind::Broadcast),
+        ([0x03, 0, 0, 0, 0, 9], PacketKind::Multicast),
+        ([0x02, 0, 0, 0, 0, 9], PacketKind::OtherHost),
+    ] {
+        let frame = frame(to, MACS[0], ETHERTYPE, &[1]);
+        let check = |got: &Frame| assert_eq!(got.kind(), kind);
+        deliver(&sender, &mut receiver, slice::from_ref(&frame), &past, check)?;
+        past.push(frame);
     }
     Ok(())
 }
