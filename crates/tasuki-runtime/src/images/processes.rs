@@ -67,7 +67,10 @@ pub(crate) fn go_on(shepherd: i32) {
 /// Kills those of the processes of a job that were made again, and waits until they are gone. Another process
 /// may have taken the number of one since it was free: it is left alone. `criu`: the program that makes them.
 pub(super) fn end(processes: &[i32], job: JobId, criu: &Path) {
-    let own: Vec<i32> = processes.iter().copied().filter(|pid| is_of(*pid, job, criu)).collect();
+    let known = processes.iter().filter(|pid| is_of(**pid, job, criu));
+    // A rank that has cleared its environment is known by the process that started it.
+    let family: Vec<i32> = known.flat_map(|pid| of_shepherd(*pid)).collect();
+    let own: Vec<i32> = processes.iter().copied().filter(|pid| family.contains(pid)).collect();
     for pid in &own {
         let _ = kill(Pid::from_raw(*pid), Signal::SIGKILL);
     }
@@ -152,6 +155,7 @@ mod tests {
     use super::*;
     use std::{
         io::Read,
+        os::unix::process::ExitStatusExt,
         process::{Command, Stdio},
     };
 
@@ -187,13 +191,35 @@ mod tests {
             child
         };
         let (mut own, mut other) = (waits_for_input("7"), waits_for_input("77"));
+        // It would be closed by the wait for the process, which would end by itself then.
+        let input = own.stdin.take();
         let pids = [own.id() as i32, other.id() as i32];
         let waits = thread::spawn(move || end(&pids, 7, Path::new("/no/criu")));
-        assert!(!own.wait().expect("it was killed").success());
+        assert_eq!(own.wait().expect("it was killed").signal(), Some(Signal::SIGKILL as i32));
+        drop(input);
         waits.join().expect("no panic");
         assert_eq!(other.try_wait().expect("it is there"), None);
         other.kill().expect("it runs");
         other.wait().expect("it ends");
+    }
+
+    #[test]
+    fn a_rank_that_has_cleared_its_environment_is_ended_with_its_shepherd() {
+        let mut shepherd = Command::new("/bin/sh");
+        shepherd.args(["-c", "env -i /bin/sh -c 'echo $$; read x'; true"]).env(JOB_ID, "7");
+        let mut shepherd = shepherd.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("sh starts");
+        let mut said = [0; 16];
+        let length = shepherd.stdout.as_mut().expect("a pipe").read(&mut said).expect("it says a number");
+        let rank: i32 = String::from_utf8_lossy(&said[..length]).trim().parse().expect("a number");
+        // It would be closed by the wait for the process, which would end by itself then.
+        let input = shepherd.stdin.take();
+        let pids = [shepherd.id() as i32, rank];
+        let waits = thread::spawn(move || end(&pids, 7, Path::new("/no/criu")));
+        let ended = shepherd.wait();
+        waits.join().expect("no panic");
+        assert_eq!(ended.expect("it was killed").signal(), Some(Signal::SIGKILL as i32));
+        assert!(has_ended(rank));
+        drop(input);
     }
 
     #[test]
