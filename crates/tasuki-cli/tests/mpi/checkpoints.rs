@@ -3,7 +3,7 @@
 
 use crate::support::{
     TestLab,
-    mpi::{c_example, families},
+    mpi::{c_example, families, fortran_example},
     mpis::Mpi,
     run::{MpiRun, Running},
     seed, skip_without_root,
@@ -123,6 +123,40 @@ fn survives(test: &str, rounds: u32) {
 #[test]
 fn killed_programs_go_on_from_their_checkpoints() {
     survives("killed_programs_go_on_from_their_checkpoints", 4);
+}
+
+/// Two compilers, one computation: to the last bit what the program in C says, also after a kill.
+#[test]
+fn a_killed_program_in_fortran_goes_on_from_its_checkpoint() {
+    let test = "a_killed_program_in_fortran_goes_on_from_its_checkpoint";
+    if skip_without_root(test) {
+        return;
+    }
+    let Some(mpi) = families(test).into_iter().find(|mpi| mpi.name == "openmpi-4.1") else { return };
+    let mut random = Random::new(seed(test));
+    let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
+    let lab = TestLab::up("fortran", &["--shape", "full:2"]);
+    let job = |name: &str| {
+        let (program, folder) = (folder.path().join(name), folder.path().join(format!("{name}-images")));
+        Job { lab: &lab, mpi: &mpi, program, folder }
+    };
+    let (c, fortran) = (job("c"), job("fortran"));
+    c_example(&mpi.mpicc, "checkpoint_heat", &c.program);
+    fortran_example(&mpi.mpicc.with_file_name("mpif90.openmpi"), "checkpoint_heat", &fortran.program);
+    let number = |printed: &str| heat(printed).trim().parse::<f64>().expect("a number");
+    let expected = number(&c.run().ok());
+    let mut running = fortran.run().start();
+    let is_struck = fortran.strike(&mut running, &mut random);
+    if is_struck {
+        assert!(running.finish().status.is_some_and(|status| !status.success()));
+    } else {
+        assert_eq!(number(&running.ok()), expected);
+    }
+    let is_saved = fortran.newest() > 0;
+    let printed = fortran.run().ok();
+    assert_eq!(number(&printed), expected, "{printed}");
+    assert_eq!(printed.contains("goes on from step"), is_saved, "{printed}");
+    assert_eq!(fortran.newest(), 0, "nothing is kept at the end");
 }
 
 #[test]

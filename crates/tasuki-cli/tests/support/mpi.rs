@@ -40,6 +40,19 @@ pub fn c_example(compiler: &Path, name: &str, target: &Path) {
     ok(cc.args(["-ldl", "-lm", "-lrt"]));
 }
 
+/// Builds an example of the C interface in Fortran, and the module that it uses.
+pub fn fortran_example(compiler: &Path, name: &str, target: &Path) {
+    let capi = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tasuki-capi");
+    let test = std::env::current_exe().expect("the path of this test");
+    let library = test.parent().expect("a folder").join("libtasuki.a");
+    let modules = tempfile::tempdir().expect("a folder");
+    let mut compile = Command::new(compiler);
+    compile.args(["-std=f2018", "-O2", "-Wall", "-Wextra", "-Werror", "-J"]).arg(modules.path());
+    compile.arg(capi.join("include/tasuki_checkpoint.f90")).arg(capi.join(format!("examples/{name}.f90")));
+    compile.arg("-o").arg(target).arg(library);
+    ok(compile.args(["-lpthread", "-ldl", "-lm", "-lrt"]));
+}
+
 /// Programs of the tests, each built for an MPI when it is first needed.
 pub struct Programs(tempfile::TempDir);
 
