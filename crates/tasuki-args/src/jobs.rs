@@ -93,8 +93,9 @@ can save from its beginning on. That is possible for MPICH, for Intel MPI and wi
 MPI and not with --share or --array. Every host of the job needs CRIU: `apt install criu`, or TASUKI_CRIU. \
 Its processes stand still meanwhile.
 
-The images are kept in /var/lib/tasuki/runtime/images on each host's own disk: the last two checkpoints of a \
-job, until it ends well or is forgotten. `sudo tasuki restart JOB` goes on from them after the job's end. \
+The images are kept in /var/lib/tasuki/runtime/images on each host's own disk, and with --checkpoint-copy in \
+/var/lib/tasuki/runtime/copies of another host: the last two checkpoints of a job, until it ends well or is \
+forgotten. `sudo tasuki restart JOB` goes on from them after the job's end. \
 See docs/guide/checkpoint.md.";
 
 /// Options of `tasuki restart`.

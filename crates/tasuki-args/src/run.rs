@@ -11,9 +11,10 @@ use tasuki_terminal::Failure;
 /// Options with which `--resident` cannot be given, and those that need them.
 const NOT_RESIDENT: [&str; 8] = ["dry_run", "copy", "files", "trace", "report", "cores", "debug", "stop_at"];
 /// Options with which `--launcher` cannot be given: of MPIs, of their launchers, and of the daemons.
-const NOT_LAUNCHER: [&str; 12] = [
+const NOT_LAUNCHER: [&str; 13] = [
     "resident",
     "checkpoint",
+    "checkpoint_copy",
     "dry_run",
     "copy",
     "files",
@@ -108,6 +109,10 @@ pub struct RunArgs {
         conflicts_with_all = NOT_RESIDENT
     )]
     pub checkpoint: Option<Checkpoints>,
+    /// With --checkpoint: send a copy of what each host has of a checkpoint to another host, as does `tasuki
+    /// submit --checkpoint-copy`
+    #[arg(long, requires = "checkpoint", conflicts_with_all = NOT_RESIDENT)]
+    pub checkpoint_copy: bool,
     /// Send the program, and libraries of it that hosts lack, to all hosts over the rails. Ranks run in a
     /// folder made for the job, which is removed when it ends
     #[arg(long, conflicts_with = "dry_run")]

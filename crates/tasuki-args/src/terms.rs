@@ -42,6 +42,10 @@ pub struct TermsArgs {
     /// or --array; needs CRIU on its hosts
     #[arg(long, value_name = "DURATION", value_parser = str::parse::<Checkpoints>)]
     pub checkpoint: Option<Checkpoints>,
+    /// Send a copy of what each host has of a checkpoint to another host, while the job goes on: `tasuki
+    /// restart` gets it back from there if a disk is lost or damaged
+    #[arg(long, requires = "checkpoint")]
+    pub checkpoint_copy: bool,
 }
 
 /// Where to tell of a job's end.

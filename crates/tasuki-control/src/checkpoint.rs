@@ -18,6 +18,9 @@ pub struct Checkpoint {
     pub bytes: u64,
     /// How long the job stood still for it, milliseconds.
     pub millis: u64,
+    /// Whether what each host has of it is on the disk of another host, too.
+    #[serde(default)]
+    pub copied: bool,
 }
 
 impl Checkpoint {

@@ -6,6 +6,9 @@
 //! ([`ImageOrder::Settle`]), or, at a restart, when all hosts have theirs again ([`ImageOrder::GoOn`]). No
 //! process runs between the two on any host, so no host has received what another has not sent: what was on
 //! its way is lost, and the transport sends it again.
+//!
+//! If its user wants that, each host sends a copy of what it has saved to another one, while the job goes on,
+//! and gets it back from there at a restart if its own is missing or damaged.
 
 use crate::{Epoch, JobId, Start};
 use serde::{Deserialize, Serialize};
@@ -28,6 +31,8 @@ pub enum ImageOrder {
         epoch: Epoch,
         /// It is whole and kept; the one before may go. Otherwise it is removed.
         keep: bool,
+        /// The host that is to be sent a copy, if it is kept.
+        copy: Option<String>,
     },
     /// Make the processes of a job as they were saved, standing still.
     Restore {
@@ -35,6 +40,8 @@ pub enum ImageOrder {
         start: Box<Start>,
         /// The checkpoint.
         epoch: Epoch,
+        /// The host that has a copy of what is missing or damaged here, if one was wanted.
+        copy: Option<String>,
     },
     /// All hosts have theirs: the processes go on.
     GoOn {
@@ -66,6 +73,20 @@ pub enum ImageReport {
         /// The job.
         job: JobId,
     },
+    /// The other host has a copy of what is saved here, or why it has not.
+    Copied {
+        /// The job.
+        job: JobId,
+        /// The checkpoint.
+        epoch: Epoch,
+        /// What came of it.
+        outcome: Result<(), String>,
+    },
+    /// It joins the others, and has checkpoints of a job, or copies of such, on its disk.
+    Stored {
+        /// The job.
+        job: JobId,
+    },
     /// Its processes of a job go on. What was said to them meanwhile was lost.
     Back {
         /// The job.
@@ -90,9 +111,11 @@ impl ImageReport {
     /// The job that it is about.
     pub fn job(&self) -> JobId {
         match self {
-            ImageReport::Saved { job, .. } | ImageReport::Restored { job } | ImageReport::Back { job } => {
-                *job
-            }
+            ImageReport::Saved { job, .. }
+            | ImageReport::Restored { job }
+            | ImageReport::Copied { job, .. }
+            | ImageReport::Stored { job }
+            | ImageReport::Back { job } => *job,
         }
     }
 }

@@ -216,6 +216,9 @@ pub struct JobView {
     /// Why the last try of a checkpoint failed, if it did.
     #[serde(default)]
     pub unsaved: Option<String>,
+    /// Why its last checkpoint was not copied to other hosts, if that was wanted and failed.
+    #[serde(default)]
+    pub uncopied: Option<String>,
 }
 
 impl JobView {

@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn what_came_of_a_command_is_told_to_people_and_programs() {
-        let checkpoint = Checkpoint { epoch: 70, taken: 71, bytes: 3 << 19, millis: 420 };
+        let checkpoint = Checkpoint { epoch: 70, taken: 71, bytes: 3 << 19, millis: 420, copied: true };
         let of = |answer| ChangeRecord::of(7, "7".into(), answer).expect("an answer to the question");
         let line = |answer| of(answer).line().map_err(str::to_owned);
         let words = "job 7: checkpoint 70: 1.5 MiB; the job stood still for 0.42 s".to_owned();

@@ -31,6 +31,8 @@ pub struct Terms {
     /// Where it is saved as often as is best: seconds that its hosts together run from one failure to the
     /// next, on the average.
     pub failures: Option<u64>,
+    /// Whether what each host has of a checkpoint is copied to another host.
+    pub copied: bool,
     /// Whether the launcher of an Open MPI was told to say which rank has written each line.
     pub labelled: bool,
 }
@@ -132,7 +134,7 @@ mod tests {
     }
 
     fn taken(millis: u64) -> Checkpoint {
-        Checkpoint { epoch: 1, taken: 1, bytes: 1, millis }
+        Checkpoint { epoch: 1, taken: 1, bytes: 1, millis, copied: false }
     }
 
     /// Of Daly's best interval, which is 185.77 s for a cost of 0.2 s and 415.03 s for one of 1 s, if the

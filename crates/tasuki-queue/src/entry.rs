@@ -88,6 +88,7 @@ impl Entry {
             ending: None,
             checkpoint: None,
             unsaved: None,
+            uncopied: None,
         };
         Self::of(view, Some(work), attended)
     }

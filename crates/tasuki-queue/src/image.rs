@@ -55,6 +55,17 @@ fn hindrance(queue: &Queue, entry: &Entry) -> Option<String> {
     }
 }
 
+/// The host that keeps the copy of what another one has of a job's checkpoints: the next one of the job, or
+/// of the cluster, which has so many, where the job is on one host alone. `hosts`: those of the job.
+pub fn keeper(hosts: &[HostIndex], host: HostIndex, count: usize) -> Option<HostIndex> {
+    let place = hosts.iter().position(|one| *one == host)?;
+    let next = match hosts.len() {
+        1 => (host + 1) % count,
+        several => hosts[(place + 1) % several],
+    };
+    (next != host).then_some(next)
+}
+
 /// Jobs whose users want a checkpoint now. Those whose time has come and that cannot be saved say why, until
 /// they can.
 pub fn due_for_save(queue: &mut Queue, now: u64) -> Vec<JobId> {

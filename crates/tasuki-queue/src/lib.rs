@@ -32,6 +32,6 @@ mod users;
 pub use action::{Action, Client, HostIndex, Rows, Saved};
 pub use attendance::{PATIENCE, RETURN};
 pub use error::Refusal;
-pub use image::{begin_save, due_for_save, job_back, revive};
+pub use image::{begin_save, due_for_save, job_back, keeper, revive};
 pub use queue::Queue;
 pub use slicer::Slicer;

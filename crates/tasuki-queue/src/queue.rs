@@ -11,8 +11,8 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tasuki_control::{
-    Checkpoint, HostView, JobId, JobView, Kind, Order, Presence, Punctuality, Start, State, Terms, User,
-    UserLimits, Work,
+    Checkpoint, Epoch, HostView, JobId, JobView, Kind, Order, Presence, Punctuality, Start, State, Terms,
+    User, UserLimits, Work,
 };
 
 /// The jobs and hosts of a cluster.
@@ -224,9 +224,27 @@ impl Queue {
     pub fn saved_as(&mut self, job: JobId, outcome: Result<Checkpoint, String>) {
         let Some(entry) = self.jobs.get_mut(&job) else { return };
         match outcome {
-            Ok(checkpoint) => (entry.view.checkpoint, entry.view.unsaved) = (Some(checkpoint), None),
+            Ok(checkpoint) => {
+                let view = &mut entry.view;
+                (view.checkpoint, view.unsaved, view.uncopied) = (Some(checkpoint), None, None);
+            }
             Err(why) => entry.view.unsaved = Some(why),
         }
+        self.actions.push_back(Action::Save(job));
+    }
+
+    /// Whether a job has ended well, or was forgotten after its end, so that nobody needs its checkpoints.
+    /// One that this queue has never had is another matter.
+    pub fn needs_nothing_of(&self, job: JobId) -> bool {
+        job < self.next && self.view(job).is_none_or(|view| view.state == State::Done)
+    }
+
+    /// What came of the copies of a checkpoint on other hosts. That of an older one does not count any more.
+    pub fn copied_as(&mut self, job: JobId, epoch: Epoch, outcome: Result<(), String>) {
+        let Some(view) = self.jobs.get_mut(&job).map(|entry| &mut entry.view) else { return };
+        let Some(last) = view.checkpoint.as_mut().filter(|last| last.epoch == epoch) else { return };
+        last.copied = outcome.is_ok();
+        view.uncopied = outcome.err();
         self.actions.push_back(Action::Save(job));
     }
 

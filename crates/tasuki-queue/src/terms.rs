@@ -24,6 +24,10 @@ pub(crate) fn check(queue: &Queue, user: &User, work: &Work, terms: &Terms) -> R
     if let Some(unknown) = terms.after.iter().chain(&terms.after_any).find(|id| queue.view(**id).is_none()) {
         return Err(Refusal::NoJob(*unknown));
     }
+    if terms.copied && queue.hosts.len() < 2 {
+        let why = "a cluster of one host has no other one for copies of checkpoints";
+        return Err(Refusal::Terms(why.into()));
+    }
     match wrong(user, work, terms) {
         Some(why) => Err(Refusal::Terms(why)),
         None => Ok(()),
@@ -61,6 +65,9 @@ fn wrong(user: &User, work: &Work, terms: &Terms) -> Option<String> {
     }
     if terms.failures.is_some_and(|failures| !(1..=TIME_MAX).contains(&failures)) {
         return Some("from one failure to the next it is at least 1 s".into());
+    }
+    if terms.copied && !terms.is_saved() {
+        return Some("there are no copies of checkpoints without --checkpoint".into());
     }
     if terms.is_saved() && terms.array.is_some() {
         return Some("tasks of an array are not saved: take --checkpoint or --array".into());

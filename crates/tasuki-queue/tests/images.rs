@@ -4,14 +4,14 @@ mod support;
 
 use support::{CLIENT, ask, drain, finish, queue, state, user, work};
 use tasuki_control::{Checkpoint, Exit, Kind, Order, Presence, Sharing, State, Terms, Work};
-use tasuki_queue::{Action, Queue, Refusal, Saved, begin_save, due_for_save, job_back, revive};
+use tasuki_queue::{Action, Queue, Refusal, Saved, begin_save, due_for_save, job_back, keeper, revive};
 
 fn every(seconds: u64) -> Terms {
     Terms { checkpoint: Some(seconds), ..Terms::default() }
 }
 
 fn taken(epoch: u64) -> Checkpoint {
-    Checkpoint { epoch, taken: epoch, bytes: 1 << 20, millis: 200 }
+    Checkpoint { epoch, taken: epoch, bytes: 1 << 20, millis: 200, copied: false }
 }
 
 /// A job as it is kept beside a checkpoint that is taken now.
@@ -148,6 +148,57 @@ fn a_job_without_a_time_is_due_when_what_its_checkpoint_took_is_worth_it() {
     assert!(why(ask(&mut queue, 0, 1, Terms { sharing, ..terms.clone() })).contains("--share"));
     assert!(why(ask(&mut queue, 0, 1, Terms { checkpoint: Some(60), ..terms.clone() })).contains("not both"));
     assert!(why(ask(&mut queue, 0, 1, Terms { failures: Some(0), ..terms })).contains("at least 1 s"));
+}
+
+// A host's disk may be lost with the host: its part is never kept where it was made, and no host keeps more
+// parts than it has.
+#[test]
+fn every_host_of_a_job_has_another_one_for_its_copies() {
+    let keepers = |hosts: &[usize]| hosts.iter().map(|host| keeper(hosts, *host, 8)).collect::<Vec<_>>();
+    assert_eq!(keepers(&[0, 1]), [Some(1), Some(0)]);
+    assert_eq!(keepers(&[7, 2, 4]), [Some(2), Some(4), Some(7)]);
+    assert_eq!((keepers(&[6]), keepers(&[7])), (vec![Some(7)], vec![Some(0)]));
+    assert_eq!((keeper(&[0], 0, 1), keeper(&[0, 1], 2, 8)), (None, None));
+}
+
+#[test]
+fn copies_count_for_the_last_checkpoint_alone_and_are_asked_for_with_checkpoints() {
+    let mut queue = queue(2);
+    let terms = Terms { copied: true, ..every(1000) };
+    let job = ask(&mut queue, 0, 2, terms.clone()).unwrap();
+    keep(&mut queue, job, 40);
+    let copied = |queue: &Queue| queue.view(job).unwrap().checkpoint.unwrap().copied;
+    let uncopied = |queue: &Queue| queue.view(job).unwrap().uncopied.clone();
+    assert!(!copied(&queue), "before any host has said so");
+    queue.copied_as(job, 40, Err("n2: the disk is full".into()));
+    assert_eq!((copied(&queue), uncopied(&queue)), (false, Some("n2: the disk is full".into())));
+    keep(&mut queue, job, 50);
+    assert_eq!(uncopied(&queue), None, "of another checkpoint");
+    queue.copied_as(job, 40, Ok(()));
+    assert!(!copied(&queue));
+    queue.copied_as(job, 50, Ok(()));
+    assert!(copied(&queue));
+    let why = |refused: Result<u64, Refusal>| refused.unwrap_err().to_string();
+    let unsaved = ask(&mut queue, 0, 2, Terms { checkpoint: None, ..terms.clone() });
+    assert!(why(unsaved).contains("without --checkpoint"));
+    assert!(why(ask(&mut self::queue(1), 0, 1, terms)).contains("no other one"));
+}
+
+// A host that was away when a job ended asks what to do with what it has of it.
+#[test]
+fn checkpoints_of_jobs_that_ended_well_or_are_forgotten_are_of_no_use() {
+    let mut queue = queue(1);
+    let (good, bad) =
+        (ask(&mut queue, 0, 1, every(1000)).unwrap(), ask(&mut queue, 0, 1, every(1000)).unwrap());
+    let useless = |queue: &Queue| [good, bad, bad + 1].map(|job| queue.needs_nothing_of(job));
+    assert_eq!(useless(&queue), [false; 3]);
+    finish(&mut queue, 10, good, 0);
+    assert_eq!(useless(&queue), [true, false, false]);
+    queue.broken(20, 0, bad, "it was killed", None);
+    finish(&mut queue, 20, bad, 1);
+    assert_eq!(useless(&queue), [true, false, false], "one that failed can be restarted");
+    queue.forget(0);
+    assert_eq!(useless(&queue), [true, true, false], "and not one of another queue");
 }
 
 #[test]

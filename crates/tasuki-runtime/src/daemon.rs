@@ -5,6 +5,7 @@ mod duties;
 
 use crate::{
     Bundle, DaemonNote, RuntimeError,
+    copies::{Copies, Door},
     head::Head,
     hub::{Happening, Hub, Line},
     images::Images,
@@ -58,6 +59,8 @@ enum Token {
     Hub,
     Line(Line),
     Uplink,
+    /// Another host has a copy of a checkpoint, or wants it back.
+    Door,
     Shepherd(JobId),
 }
 
@@ -68,6 +71,8 @@ struct Daemon {
     /// What this host says of itself.
     present: Present,
     tables: Tables,
+    copies: Copies,
+    door: Door,
 }
 
 /// Runs the daemon of this host, with the bundle and the jobs in `folder`, until SIGTERM or SIGINT. `ready`
@@ -116,9 +121,14 @@ impl Daemon {
             }
             false => Place::Member(Box::new(Uplink::new(bundle, hello.clone())?)),
         };
+        let copies = Copies::below(folder.join("copies"), bundle, version)?;
+        copies.clear();
+        let stored = (Images::below(folder, version), copies.clone());
         let mut daemon = Self {
             sessions: Sessions::bind(Path::new(SOCKET), hello, &bundle.member().name)?,
-            worker: Worker::new(&bundle.member().name, shelter, shepherd, Images::below(folder, version)),
+            worker: Worker::new(&bundle.member().name, shelter, shepherd, stored),
+            door: copies.listen(),
+            copies,
             place,
             present: Present::of(bundle),
             tables: Tables::default(),
@@ -152,6 +162,7 @@ impl Daemon {
             (Token::Sessions, self.sessions.listener(), flags(true, false)),
             (Token::Names, self.sessions.bell(), flags(true, false)),
         ];
+        all.extend(self.door.socket().map(|door| (Token::Door, door, flags(true, false))));
         let session = |(id, socket, words, room)| (Token::Session(id), socket, flags(words, room));
         all.extend(self.sessions.sockets().map(session));
         match &self.place {
@@ -196,6 +207,7 @@ impl Daemon {
                 let heard = self.sessions.pull(id);
                 heard.into_iter().for_each(|heard| self.heard(id, heard));
             }
+            Token::Door => self.door.open(&self.copies),
             Token::Hub => self.hub(Hub::accept),
             Token::Line(line) => self.hub(|hub| hub.turn(line)),
             Token::Uplink => {

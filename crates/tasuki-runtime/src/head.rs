@@ -1,6 +1,7 @@
 //! What the daemon of the first host does for the whole cluster: it keeps the queue, joins the fences of
 //! jobs, keeps their output, and answers commands.
 
+mod copies;
 mod follow;
 mod images;
 mod input;
@@ -9,6 +10,7 @@ mod tell;
 mod times;
 
 use crate::{Bundle, RuntimeError, journal::Journal, turns::now_is};
+use copies::Copying;
 use follow::Followers;
 use images::Rounds;
 use input::{Inputs, Next};
@@ -44,6 +46,7 @@ pub(crate) struct Head {
     inputs: Inputs,
     notifiers: Notifiers,
     rounds: Rounds,
+    copying: Copying,
     out: VecDeque<(HostIndex, Order)>,
 }
 
@@ -69,6 +72,7 @@ impl Head {
             inputs: Inputs::default(),
             notifiers: Notifiers::default(),
             rounds: Rounds::default(),
+            copying: Copying::default(),
             out: VecDeque::new(),
         };
         head.resume();

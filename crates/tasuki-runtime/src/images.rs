@@ -9,13 +9,14 @@ mod files;
 mod manifest;
 mod outside;
 mod processes;
+mod transfer;
 
-use manifest::Manifest;
+pub(crate) use manifest::Manifest;
 pub(crate) use processes::{go_on, of_shepherd};
 use std::{
     collections::BTreeMap,
     fs,
-    io::{self, ErrorKind},
+    io::{self, ErrorKind, Read, Write},
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     process::Stdio,
@@ -23,6 +24,7 @@ use std::{
 };
 use tasuki_control::{Epoch, JobId};
 use tasuki_shepherd::{RESIDENCE, Residence};
+pub(crate) use transfer::{hear, say};
 
 /// Extension of the folder of a checkpoint that is not known to be whole on all hosts.
 const PART: &str = "part";
@@ -120,6 +122,11 @@ impl Images {
         let _ = fs::remove_dir_all(self.of_job(job));
     }
 
+    /// Whether there is a checkpoint of a job that is whole on all hosts.
+    pub fn has(&self, job: JobId, epoch: Epoch) -> bool {
+        self.whole(job, epoch).exists()
+    }
+
     /// The checkpoints of a job that are whole, the oldest first.
     fn epochs(&self, job: JobId) -> Vec<Epoch> {
         let entries = fs::read_dir(self.of_job(job)).into_iter().flatten().flatten();
@@ -163,20 +170,14 @@ impl Images {
         let _ = files::lock(&self.of_job(job).join(RESTORING));
     }
 
-    fn jobs(&self) -> Vec<JobId> {
+    /// Jobs of which something is here.
+    pub fn jobs(&self) -> Vec<JobId> {
         let jobs = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         jobs.filter_map(|entry| entry.file_name().to_str()?.parse::<JobId>().ok()).collect()
     }
 
-    /// Makes the processes of a job again, which stand still then, and puts the shepherd's socket at
-    /// `socket`. Returns the shepherd's process and what is known of the job.
-    pub fn restore(
-        &self,
-        job: JobId,
-        epoch: Epoch,
-        socket: &Path,
-        stop: &AtomicBool,
-    ) -> Result<Flock, String> {
+    /// What is written down of a checkpoint, if it is here as it was written, by this version.
+    pub fn sound(&self, job: JobId, epoch: Epoch) -> Result<Manifest, String> {
         let folder = self.whole(job, epoch);
         let manifest = match Manifest::read(&folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -190,9 +191,60 @@ impl Images {
             let (theirs, ours) = (manifest.version(), &self.version);
             return Err(format!("the checkpoint was taken by tasuki {theirs}, and this is {ours}"));
         }
-        let criu = criu::Criu::find()?;
         manifest.check(&folder)?;
-        processes::wait_free(manifest.processes(), stop)?;
+        Ok(manifest)
+    }
+
+    /// Writes all files of a checkpoint that is whole.
+    pub fn send(&self, job: JobId, epoch: Epoch, to: &mut impl Write, stop: &AtomicBool) -> io::Result<()> {
+        transfer::send(&self.whole(job, epoch), to, stop)
+    }
+
+    /// Takes a checkpoint that another host sends, and keeps it if it is sound.
+    pub fn receive(
+        &self,
+        job: JobId,
+        epoch: Epoch,
+        from: &mut impl Read,
+        stop: &AtomicBool,
+    ) -> Result<(), String> {
+        let part = self.part(job, epoch);
+        let taken = self.take(job, epoch, from, stop);
+        if taken.is_err() {
+            let _ = fs::remove_dir_all(&part);
+        }
+        taken
+    }
+
+    fn take(&self, job: JobId, epoch: Epoch, from: &mut impl Read, stop: &AtomicBool) -> Result<(), String> {
+        let (part, whole) = (self.part(job, epoch), self.whole(job, epoch));
+        let write = |error: io::Error| format!("cannot write {}: {error}", part.display());
+        let _ = fs::remove_dir_all(&part);
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&part).map_err(write)?;
+        let _lock = files::lock(&part.join(LOCK)).map_err(write)?;
+        let taken = transfer::receive(&part, from, stop);
+        taken.map_err(|error| format!("it cannot be taken to {}: {error}", part.display()))?;
+        let manifest =
+            Manifest::read(&part).map_err(|error| format!("what came is no checkpoint: {error}"))?;
+        manifest.check(&part)?;
+        files::sync(&part).map_err(write)?;
+        // One that is damaged may be there.
+        let _ = fs::remove_dir_all(&whole);
+        self.keep(job, epoch).map_err(|error| format!("cannot make {}: {error}", whole.display()))
+    }
+
+    /// Makes the processes of a job again, which stand still then, and puts the shepherd's socket at
+    /// `socket`. Returns the shepherd's process and what is known of the job.
+    pub fn restore(
+        &self,
+        (job, epoch): (JobId, Epoch),
+        manifest: &Manifest,
+        socket: &Path,
+        stop: &AtomicBool,
+    ) -> Result<Flock, String> {
+        let folder = self.whole(job, epoch);
+        let criu = criu::Criu::find()?;
+        processes::wait_free(&manifest.numbers(), stop)?;
         let made = manifest.put_back(&folder)?;
         let flock = manifest.flock();
         let cgroup = processes::make_cgroup(&flock.residence);
@@ -227,5 +279,19 @@ impl Images {
                 Err(format!("the processes were made again, and ended: {why}"))
             }
         }
+    }
+}
+
+#[cfg(test)]
+impl Images {
+    /// Makes a checkpoint of no processes.
+    pub fn make_up(&self, job: JobId, epoch: Epoch) {
+        let part = self.part(job, epoch);
+        fs::create_dir_all(part.join(CRIU)).expect("a folder");
+        fs::write(part.join(CRIU).join("pages"), epoch.to_string().repeat(100_000)).expect("writes");
+        let flock = Flock { shepherd: 1, residence: Residence::Processes, proxies: BTreeMap::new() };
+        let manifest = Manifest::of(job, &self.version, &flock, &[], &part).expect("a manifest");
+        manifest.write(&part).expect("writes");
+        self.keep(job, epoch).expect("it is kept");
     }
 }

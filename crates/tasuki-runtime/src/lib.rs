@@ -9,6 +9,7 @@
 mod bundle;
 mod client;
 mod clock;
+mod copies;
 mod daemon;
 mod error;
 mod head;

@@ -7,25 +7,28 @@ mod plain;
 mod remains;
 mod saving;
 mod spec;
+mod still;
 mod told;
 
 pub(crate) use spec::shape;
 
 use crate::{
+    copies::Copies,
     images::Images,
     shelter::{Shelter, name},
     turns::Tables,
 };
 use remains::Remains;
-use saving::Still;
 use spec::spec;
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     ffi::OsString,
     os::fd::{AsFd, BorrowedFd},
+    sync::mpsc::{Receiver, Sender, channel},
     time::{Duration, Instant},
 };
-use tasuki_control::{Fence, JobId, Order, Report, Start};
+use still::Still;
+use tasuki_control::{Fence, ImageReport, JobId, Order, Report, Start};
 use tasuki_pmi::FenceOut;
 use tasuki_queue::PATIENCE;
 use tasuki_shepherd::{Command, OwnerEnd, Residence, Shepherd};
@@ -91,6 +94,9 @@ pub(crate) struct Worker {
     /// Jobs whose processes stand still for a checkpoint, or are being made again.
     still: BTreeMap<JobId, Still>,
     images: Images,
+    copies: Copies,
+    /// What threads tell of copies that they send.
+    copied: (Sender<ImageReport>, Receiver<ImageReport>),
     out: VecDeque<Report>,
     /// Bytes of the last report of output.
     written: usize,
@@ -98,9 +104,15 @@ pub(crate) struct Worker {
 
 impl Worker {
     /// No jobs yet. `shepherd`: the command that runs a shepherd.
-    pub fn new(host: &str, shelter: Shelter, shepherd: Vec<OsString>, images: Images) -> Self {
+    pub fn new(
+        host: &str,
+        shelter: Shelter,
+        shepherd: Vec<OsString>,
+        (images, copies): (Images, Copies),
+    ) -> Self {
         let (jobs, remains, still, out) = Default::default();
-        Self { host: host.into(), shelter, shepherd, jobs, remains, still, images, out, written: 0 }
+        let (host, copied, written) = (host.into(), channel(), 0);
+        Self { host, shelter, shepherd, jobs, remains, still, images, copies, copied, out, written }
     }
 
     /// Takes over what another daemon, or an earlier connection to the queue, has left on this host. Returns
@@ -118,6 +130,9 @@ impl Worker {
                 "its tasukid came back without the job, whose shepherd has ended or is of another version";
             self.remains.insert(job, Remains::end(why.into(), self.shelter.ending(job)));
         }
+        let stored: BTreeSet<JobId> = self.images.jobs().into_iter().chain(self.copies.jobs()).collect();
+        let stored = stored.into_iter().map(|job| Report::Image(ImageReport::Stored { job }));
+        self.out.extend(stored);
         self.jobs.keys().chain(self.remains.keys()).chain(self.still.keys()).copied().collect()
     }
 

@@ -48,7 +48,8 @@ fn checkpoint(job: &JobView) -> String {
         None => format!("none yet, every {every}"),
         Some(last) => {
             let taken = local(last.taken, "%m-%d %H:%M:%S");
-            format!("{taken}, {}, every {every}", last.cost())
+            let copied = if last.copied { ", copied" } else { "" };
+            format!("{taken}, {}{copied}, every {every}", last.cost())
         }
     }
 }
@@ -65,7 +66,9 @@ pub fn untold(jobs: &[String]) {
 /// Why a job waits, with the time that it waits for.
 fn why(job: &JobView) -> String {
     let unsaved = job.unsaved.as_ref().map(|why| format!("not saved: {why}"));
-    let reason = job.reason.iter().chain(&unsaved).cloned().collect::<Vec<_>>().join("; ");
+    let uncopied = job.uncopied.as_ref().map(|why| format!("not copied: {why}"));
+    let reasons = [job.reason.clone(), unsaved, uncopied];
+    let reason = reasons.into_iter().flatten().collect::<Vec<_>>().join("; ");
     match job.terms.begin.filter(|begin| job.state == State::Waiting && *begin > now()) {
         Some(begin) => format!("{reason}: {}", local(begin, "%Y-%m-%d %H:%M:%S")),
         None => reason,

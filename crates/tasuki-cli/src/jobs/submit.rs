@@ -37,7 +37,8 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         return Ok(code);
     }
     let (timeout, sharing) = (arguments.timeout.map(seconds), arguments.sharing.sharing());
-    let terms = Terms { timeout, sharing, ..Checkpoints::terms(arguments.checkpoint) };
+    let (copied, checkpoints) = (arguments.checkpoint_copy, Checkpoints::terms(arguments.checkpoint));
+    let terms = Terms { timeout, sharing, copied, ..checkpoints };
     attend(&request(program, true)?, terms, arguments.label, |job| {
         let watch = arguments.watch_hangs.map(|limit| {
             // In a host of a lab the lab is found without its name.
@@ -164,6 +165,7 @@ fn terms(client: &mut Client, arguments: &SubmitArgs) -> Result<Terms, Failure> 
         array: arguments.array,
         sharing: sharing.sharing(),
         notify: arguments.notify.clone(),
+        copied: arguments.checkpoint_copy,
         ..Checkpoints::terms(arguments.checkpoint)
     })
 }

@@ -33,7 +33,7 @@ pub fn is_skipped(test: &str) -> bool {
 }
 
 /// The MPIs whose jobs can be saved.
-fn families(test: &str) -> Vec<Mpi> {
+pub fn families(test: &str) -> Vec<Mpi> {
     mpis(test).into_iter().filter(|mpi| !mpi.is_open_mpi()).collect()
 }
 
@@ -43,20 +43,22 @@ fn over(file: &Path) -> PathBuf {
 }
 
 /// Begins the program on two hosts, four ranks, with a file.
-fn march(cluster: &Cluster, programs: &Programs, mpi: &Mpi, file: &Path, every: &str) -> Marked {
+/// `saved`: how often it is saved, and other options.
+pub fn march(cluster: &Cluster, programs: &Programs, mpi: &Mpi, file: &Path, saved: &[&str]) -> Marked {
     let program = programs.build("march", mpi);
-    let words = ["-n", "4", "--mpi", mpi.name, "--transport", "tasuki", "--checkpoint", every];
+    let words = ["-n", "4", "--mpi", mpi.name, "--transport", "tasuki", "--checkpoint"];
+    let words = [&words[..], saved].concat();
     let program = [program.as_path(), file, &over(file)].map(|path| path.display().to_string());
     let program = program.each_ref().map(String::as_str);
     cluster.marked(&[&words[..], &program].concat())
 }
 
-fn lines(file: &Path) -> usize {
+pub fn lines(file: &Path) -> usize {
     fs::read_to_string(file).map_or(0, |text| text.lines().count())
 }
 
 /// Waits until the program has made so many steps.
-fn until_step(cluster: &Cluster, job: &Marked, file: &Path, steps: usize) {
+pub fn until_step(cluster: &Cluster, job: &Marked, file: &Path, steps: usize) {
     eventually("steps", || {
         let view = cluster.job(&job.number);
         assert!(view["ended"].is_null(), "it is over: {view}");
@@ -64,7 +66,7 @@ fn until_step(cluster: &Cluster, job: &Marked, file: &Path, steps: usize) {
     });
 }
 
-fn checkpoint(cluster: &Cluster, job: &Marked) -> u64 {
+pub fn checkpoint(cluster: &Cluster, job: &Marked) -> u64 {
     let said = ok(&mut cluster.command("checkpoint", &[&job.number]));
     let view = cluster.job(&job.number);
     let epoch = view["checkpoint"]["epoch"].as_u64().expect("a checkpoint");
@@ -75,7 +77,7 @@ fn checkpoint(cluster: &Cluster, job: &Marked) -> u64 {
 
 /// Kills all ranks of a job with SIGKILL, also those that a restart makes meanwhile. Their shepherds, which
 /// have no mark of the job, end by themselves.
-fn kill_all(job: &Marked) {
+pub fn kill_all(job: &Marked) {
     eventually("no process", || {
         let all = processes(&job.mark);
         for pid in &all {
@@ -87,7 +89,7 @@ fn kill_all(job: &Marked) {
 }
 
 /// Has the job end. It must end well, and all steps must be in its output and in its file, once and in order.
-fn assert_verified(cluster: &Cluster, job: &Marked, file: &Path) -> Value {
+pub fn assert_verified(cluster: &Cluster, job: &Marked, file: &Path) -> Value {
     fs::write(over(file), "").expect("writes");
     let view = cluster.until(&job.number, "done");
     let expected: String = (0..lines(file)).map(|step| format!("step {step}\n")).collect();
@@ -97,8 +99,9 @@ fn assert_verified(cluster: &Cluster, job: &Marked, file: &Path) -> Value {
     view
 }
 
-fn images(cluster: &Cluster, host: &str) -> String {
-    cluster.lab.sh(host, "find /run/tasuki-state/runtime/images -type f 2>/dev/null | wc -l")
+pub fn images(cluster: &Cluster, host: &str) -> String {
+    let folders = "/run/tasuki-state/runtime/images /run/tasuki-state/runtime/copies";
+    cluster.lab.sh(host, &format!("find {folders} -type f 2>/dev/null | wc -l"))
 }
 
 #[test]
@@ -111,7 +114,7 @@ fn a_job_goes_on_from_its_checkpoint_after_everything_was_killed() {
     let cluster = Cluster::up("image", 2);
     for mpi in families(test) {
         let file = folder.path().join(mpi.name);
-        let job = march(&cluster, &programs, &mpi, &file, "1h");
+        let job = march(&cluster, &programs, &mpi, &file, &["1h"]);
         until_step(&cluster, &job, &file, 20);
         let first = checkpoint(&cluster, &job);
         // It goes on, and is saved again.
@@ -146,16 +149,16 @@ fn a_checkpoint_that_is_damaged_is_refused_and_the_one_before_is_used() {
     let cluster = Cluster::up("image-damaged", 2);
     let Some(mpi) = families(test).pop() else { return };
     let file = folder.path().join("file");
-    let job = march(&cluster, &programs, &mpi, &file, "1h");
+    let job = march(&cluster, &programs, &mpi, &file, &["1h"]);
     until_step(&cluster, &job, &file, 10);
     let first = checkpoint(&cluster, &job);
     let second = checkpoint(&cluster, &job);
     ok(&mut cluster.command("cancel", &[&job.number]));
     eventually("its end", || cluster.job(&job.number)["state"] == "cancelled");
     let of = format!("/run/tasuki-state/runtime/images/{}/{second}", job.number);
-    // A byte in the midst of what CRIU has written of memory; a file that is short; one that is gone.
+    // Some bytes in the midst of what CRIU has written of memory; a file that is short; one that is gone.
     let damages = [
-        ("printf '\\377' | dd of=$f bs=1 seek=5000 conv=notrunc", "has other bytes than were written"),
+        ("printf damaged | dd of=$f bs=1 seek=5000 conv=notrunc", "has other bytes than were written"),
         ("truncate -s -1 $f", "bytes of"),
         ("rm $f", "cannot be read"),
     ];
@@ -180,7 +183,7 @@ fn a_job_is_saved_again_and_again_and_what_cannot_be_is_refused() {
     let cluster = Cluster::up("image-every", 2);
     let Some(mpi) = families(test).pop() else { return };
     let file = folder.path().join("file");
-    let job = march(&cluster, &programs, &mpi, &file, "1s");
+    let job = march(&cluster, &programs, &mpi, &file, &["1s"]);
     let epoch = || cluster.job(&job.number)["checkpoint"]["epoch"].as_u64();
     eventually("a checkpoint", || epoch().is_some());
     let first = epoch();
@@ -220,7 +223,7 @@ fn whatever_is_killed_while_a_job_is_saved_or_restarted_no_result_is_wrong() {
     let rounds = std::env::var("TASUKI_TEST_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
     for round in 0..rounds {
         let file = folder.path().join(round.to_string());
-        let job = march(&cluster, &programs, &mpi, &file, "1h");
+        let job = march(&cluster, &programs, &mpi, &file, &["1h"]);
         until_step(&cluster, &job, &file, 10);
         checkpoint(&cluster, &job);
         for verb in ["checkpoint", "restart"] {

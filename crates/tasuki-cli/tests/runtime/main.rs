@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod checkpoint_copies;
 mod checkpoints;
 mod jobs;
 mod jobs_attended;

@@ -1,12 +1,12 @@
 //! Checkpoints of jobs: all hosts save their processes of a job, or make them again, before any goes on.
 
-use super::Head;
+use super::{Head, copies::Copied};
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Instant,
 };
 use tasuki_control::{Checkpoint, Epoch, ImageOrder, ImageReport, JobId, Order, Reply, User};
-use tasuki_queue::{Client, HostIndex, begin_save, due_for_save, job_back, revive};
+use tasuki_queue::{Client, HostIndex, begin_save, due_for_save, job_back, keeper, revive};
 
 /// A job whose processes stand still on its hosts, or soon will.
 struct Round {
@@ -101,8 +101,11 @@ impl Head {
         // The job is written down as one that runs before any host makes its processes.
         self.act();
         let hosts = self.queue.placed_on(job);
-        let start = Box::new(start);
-        self.tell_image(&hosts, |_| ImageOrder::Restore { start: start.clone(), epoch });
+        let (start, keepers) = (Box::new(start), self.keepers(job, &hosts));
+        self.tell_image(&hosts, |host| {
+            let copy = keepers.get(&host).cloned();
+            ImageOrder::Restore { start: start.clone(), epoch, copy }
+        });
         self.begin_round(job, (epoch, true), hosts, vec![client]);
         Ok(())
     }
@@ -132,9 +135,35 @@ impl Head {
                 job_back(&mut self.queue, host, job);
                 self.tell_missed(host, job);
             }
+            ImageReport::Stored { .. } => {
+                // The host was away when the job's checkpoints were removed.
+                if self.queue.needs_nothing_of(job) && !self.journal.has_images(job) {
+                    self.tell_image(&[host], |_| ImageOrder::Discard { job });
+                }
+            }
             ImageReport::Restored { .. } => self.host_is_done(host, job, None, Ok(0)),
             ImageReport::Saved { epoch, outcome, .. } => self.host_is_done(host, job, Some(epoch), outcome),
+            ImageReport::Copied { epoch, outcome, .. } => {
+                let name = &self.bundle.hosts[host].name;
+                let copied = self.copying.heard((host, name), (job, epoch, outcome));
+                self.note_copied(copied);
+            }
         }
+    }
+
+    fn note_copied(&mut self, copied: impl IntoIterator<Item = Copied>) {
+        copied.into_iter().for_each(|(job, epoch, outcome)| self.queue.copied_as(job, epoch, outcome));
+    }
+
+    /// The hosts that keep the copies of what each host of a job has of its checkpoints, if its user wants
+    /// such: their names.
+    fn keepers(&self, job: JobId, hosts: &[HostIndex]) -> BTreeMap<HostIndex, String> {
+        if !self.queue.view(job).is_some_and(|view| view.terms.copied) {
+            return BTreeMap::new();
+        }
+        let all = &self.bundle.hosts;
+        let named = |host: &HostIndex| Some((*host, all[keeper(hosts, *host, all.len())?].name.clone()));
+        hosts.iter().filter_map(named).collect()
     }
 
     fn host_is_done(
@@ -147,7 +176,7 @@ impl Head {
         let is_it = |round: &&mut Round| epoch.is_none_or(|epoch| epoch == round.epoch);
         let Some(round) = self.rounds.0.get_mut(&job).filter(is_it) else {
             // Nobody waits for it any more, and its processes shall not stand still for that.
-            let order = epoch.map(|epoch| ImageOrder::Settle { job, epoch, keep: false });
+            let order = epoch.map(|epoch| ImageOrder::Settle { job, epoch, keep: false, copy: None });
             return self.out.extend(order.map(|order| (host, Order::Image(order))));
         };
         round.awaited.remove(&host);
@@ -191,7 +220,14 @@ impl Head {
             false => Err(round.problems.join("; ")),
         };
         let keep = kept.is_ok();
-        self.tell_image(&round.hosts, |_| ImageOrder::Settle { job, epoch, keep });
+        let keepers = if keep { self.keepers(job, &round.hosts) } else { BTreeMap::new() };
+        self.tell_image(&round.hosts, |host| {
+            let copy = keepers.get(&host).cloned();
+            ImageOrder::Settle { job, epoch, keep, copy }
+        });
+        if !keepers.is_empty() {
+            self.copying.begin(job, epoch, &round.hosts);
+        }
         match kept {
             Ok(checkpoint) => {
                 self.queue.saved_as(job, Ok(checkpoint));
@@ -211,7 +247,7 @@ impl Head {
         kept.map_err(|error| format!("it cannot be written down on {}: {error}", self.bundle.head().name))?;
         let taken = self.times.now().saturating_add_signed(self.times.ahead());
         let millis = u64::try_from(round.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Ok(Checkpoint { epoch: round.epoch, taken, bytes: round.bytes, millis })
+        Ok(Checkpoint { epoch: round.epoch, taken, bytes: round.bytes, millis, copied: false })
     }
 
     /// A host is gone, for a while or for good: what it was to save or to make again is not to be had.
@@ -224,6 +260,8 @@ impl Head {
             }
             self.end_round(job);
         }
+        let copied = self.copying.host_gone((host, &self.bundle.hosts[host].name), why);
+        self.note_copied(copied);
     }
 
     /// A job is over: nobody waits for its processes any more, and one that ended well needs no checkpoint.
@@ -249,9 +287,13 @@ impl Head {
 
     /// Removes all checkpoints of a job, if it has any.
     fn discard_images(&mut self, job: JobId) {
-        if self.queue.view(job).is_some_and(|view| view.checkpoint.is_some()) {
+        let Some(view) = self.queue.view(job) else { return };
+        if view.checkpoint.is_some() {
+            // One that is not the job's may have copies.
+            let all = view.terms.copied.then(|| (0..self.bundle.hosts.len()).collect());
+            let hosts = all.unwrap_or_else(|| self.queue.placed_on(job));
+            self.copying.forget(job);
             self.journal.discard_images(job);
-            let hosts = self.queue.placed_on(job);
             self.tell_image(&hosts, |_| ImageOrder::Discard { job });
         }
     }

@@ -128,6 +128,7 @@ mod tests {
             ending: None,
             checkpoint: None,
             unsaved: None,
+            uncopied: None,
         }
     }
 

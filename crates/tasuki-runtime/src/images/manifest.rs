@@ -17,10 +17,10 @@ use tasuki_control::JobId;
 use tasuki_shepherd::Residence;
 
 /// The file, within the folder of a checkpoint: a line with the CRC32C of all that follows, and JSON.
-const FILE: &str = "manifest";
+pub(super) const FILE: &str = "manifest";
 /// The folder with copies of files in shared memory, which a restart of the machine, or the end of the job,
 /// takes away.
-const SHARED: &str = "shared";
+pub(super) const SHARED: &str = "shared";
 /// A file of the checkpoint.
 #[derive(Serialize, Deserialize)]
 struct Sum {
@@ -31,11 +31,14 @@ struct Sum {
 
 /// What is written down.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Manifest {
+pub(crate) struct Manifest {
     job: JobId,
     version: String,
     shepherd: i32,
     processes: Vec<i32>,
+    /// The numbers of their threads, without the first of each process.
+    #[serde(default)]
+    threads: Vec<i32>,
     residence: Residence,
     proxies: BTreeMap<u32, Vec<u32>>,
     /// What the monotonic clock showed, ns.
@@ -53,6 +56,7 @@ impl Manifest {
             version: version.into(),
             shepherd: flock.shepherd,
             processes: all.to_vec(),
+            threads: Vec::new(),
             residence: flock.residence.clone(),
             proxies: flock.proxies.clone(),
             clock: tasuki_sys::clock::monotonic_ns(),
@@ -79,6 +83,9 @@ impl Manifest {
     /// Notes the files that a process has open or has in its memory.
     fn look_at(&mut self, pid: i32) -> Result<(), procfs::ProcError> {
         let process = Process::new(pid)?;
+        for thread in process.tasks()? {
+            self.threads.extend(Some(thread?.tid).filter(|number| *number != pid));
+        }
         for map in process.maps()? {
             if let MMapPath::Path(path) = map.pathname {
                 self.note_shared(&path);
@@ -169,6 +176,11 @@ impl Manifest {
         &self.processes
     }
 
+    /// The numbers that processes and threads have again.
+    pub fn numbers(&self) -> Vec<i32> {
+        self.processes.iter().chain(&self.threads).copied().collect()
+    }
+
     /// What the monotonic clock showed, ns.
     pub fn clock(&self) -> u64 {
         self.clock
@@ -221,5 +233,35 @@ impl Manifest {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn the_numbers_of_threads_are_those_of_processes_too() {
+        let program = "import sys, threading\n\
+                       other = threading.Thread(target=sys.stdin.read)\n\
+                       other.start()\n\
+                       print(other.native_id, flush=True)\n\
+                       other.join()";
+        let mut child = Command::new("python3");
+        let child = child.args(["-c", program]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut child = child.expect("python3 starts");
+        let mut said = String::new();
+        let mut output = io::BufReader::new(child.stdout.take().expect("a pipe"));
+        io::BufRead::read_line(&mut output, &mut said).expect("it says a number");
+        let (pid, other) = (child.id() as i32, said.trim().parse::<i32>().expect("a number"));
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::create_dir(folder.path().join(CRIU)).expect("a folder");
+        let (residence, proxies) = (Residence::Processes, BTreeMap::new());
+        let flock = Flock { shepherd: pid, residence, proxies };
+        let manifest = Manifest::of(7, "1", &flock, &[pid], folder.path());
+        drop(child.stdin.take());
+        child.wait().expect("it ends");
+        assert_eq!(manifest.expect("it is looked at").numbers(), [pid, other]);
     }
 }

@@ -55,6 +55,7 @@ fn what_a_user_wants_of_the_queue_is_kept() {
         notify: Some("mailto:anna@example.org".into()),
         checkpoint: Some(600),
         failures: Some(86_400),
+        copied: true,
         labelled: true,
     };
     view.task = Some(Task { array: 5, index: 6 });

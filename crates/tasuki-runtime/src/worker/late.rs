@@ -112,7 +112,7 @@ pub(super) fn without_finalize(rank: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{images::Images, shelter::Shelter};
+    use crate::{copies::tests::stored_below, shelter::Shelter};
     use nix::unistd::{Uid, User};
     use std::{
         collections::BTreeMap, fs, io::Write, os::unix::net::UnixListener, process, sync::mpsc, thread,
@@ -144,8 +144,8 @@ mod tests {
 
     fn worker(folder: &tempfile::TempDir, shepherd: &[&str]) -> Worker {
         let shelter = Shelter::open(&folder.path().join("jobs"), "1").unwrap();
-        let images = Images::below(folder.path(), "1");
-        Worker::new("n1", shelter, shepherd.iter().map(Into::into).collect(), images)
+        let shepherd = shepherd.iter().map(Into::into).collect();
+        Worker::new("n1", shelter, shepherd, stored_below(folder.path()))
     }
 
     fn reports(worker: &mut Worker) -> Vec<Report> {

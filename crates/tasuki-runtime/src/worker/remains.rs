@@ -45,7 +45,7 @@ impl Remains {
 #[cfg(test)]
 mod tests {
     use super::{super::Worker, *};
-    use crate::{images::Images, shelter::Shelter};
+    use crate::{copies::tests::stored_below, shelter::Shelter};
     use nix::{
         libc::O_NONBLOCK,
         sys::socket::{Shutdown, shutdown},
@@ -81,7 +81,7 @@ mod tests {
         shelter.note(job(), &BTreeMap::new()).unwrap();
         let residence = serde_json::to_vec(&Residence::V2(folder.path().into())).unwrap();
         fs::write(shelter.socket(job()).with_extension(RESIDENCE), residence).unwrap();
-        let mut worker = Worker::new("n1", shelter, Vec::new(), Images::below(folder.path(), "1"));
+        let mut worker = Worker::new("n1", shelter, Vec::new(), stored_below(folder.path()));
         let (done, is_done) = mpsc::channel();
         thread::spawn(move || {
             let now = Instant::now();

@@ -4,100 +4,41 @@
 //! processes, and has no daemon meanwhile. When they go on, this daemon takes the job over as it would from
 //! an earlier one.
 
-use super::{Running, Worker, remains::Remains, send};
+use super::{
+    Running, Worker,
+    remains::Remains,
+    send,
+    still::{Still, What},
+};
 use crate::images::{Flock, go_on};
 use std::{
     collections::BTreeMap,
     io,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-        mpsc::{Receiver, TryRecvError, channel},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     thread,
     time::Duration,
 };
 use tasuki_control::{Epoch, ImageOrder, ImageReport, JobId, Report, Start};
-use tasuki_shepherd::{Command, Shepherd};
+use tasuki_shepherd::Shepherd;
 
 /// How long a shepherd may take to let its daemon go.
 const PART: Duration = Duration::from_secs(10);
-
-/// What a thread does with a job's processes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
-    Save(Epoch),
-    Restore,
-    /// It waits until a checkpoint that an earlier daemon began is not being written any more.
-    Wait,
-}
-
-/// A job whose processes stand still, or soon will.
-pub(super) struct Still {
-    what: What,
-    proxies: BTreeMap<u32, Vec<u32>>,
-    /// What comes of it: bytes that were written, and the shepherd's process.
-    working: Option<Receiver<Result<(u64, i32), String>>>,
-    /// The shepherd's process, once the thread is done.
-    shepherd: Option<i32>,
-    /// The job is to end, or to go on without a checkpoint, as soon as the thread is done.
-    is_given_up: bool,
-    /// It is to end.
-    ends: bool,
-    /// Tells the thread to stop.
-    stop: Arc<AtomicBool>,
-    /// Standard input that has come meanwhile, at most as much as rank 0 may be sent at once. What else the
-    /// queue says it says again when the processes go on.
-    input: Vec<Command>,
-}
-
-impl Still {
-    fn begin(
-        what: What,
-        proxies: BTreeMap<u32, Vec<u32>>,
-        work: impl FnOnce(&AtomicBool) -> Result<(u64, i32), String> + Send + 'static,
-    ) -> Self {
-        let (tell, working) = channel();
-        let stop = Arc::new(AtomicBool::new(false));
-        let stops = Arc::clone(&stop);
-        // Without a thread nobody tells, which counts as a failure.
-        let _ = thread::Builder::new().name("image".into()).spawn(move || tell.send(work(&stops)));
-        let working = Some(working);
-        let (shepherd, is_given_up, ends, input) = (None, false, false, Vec::new());
-        Self { what, proxies, working, shepherd, is_given_up, ends, stop, input }
-    }
-
-    /// The job's shepherd cannot be told anything now.
-    pub(super) fn keep(&mut self, command: Command) {
-        if matches!(command, Command::Input { .. } | Command::InputEnd) {
-            self.input.push(command);
-        }
-    }
-
-    /// What has come of the thread's work, once.
-    fn done(&mut self) -> Option<Result<(u64, i32), String>> {
-        let done = match self.working.as_ref()?.try_recv() {
-            Ok(done) => done,
-            Err(TryRecvError::Empty) => return None,
-            Err(TryRecvError::Disconnected) => Err("there is no thread for it".into()),
-        };
-        self.working = None;
-        Some(done)
-    }
-}
 
 impl Worker {
     /// Does what the daemon that keeps the queue says of checkpoints.
     pub(super) fn obey_image(&mut self, order: ImageOrder) {
         match order {
             ImageOrder::Save { job, epoch } => self.save(job, epoch),
-            ImageOrder::Settle { job, epoch, keep } => self.settle(job, epoch, keep),
-            ImageOrder::Restore { start, epoch } => self.restore(&start, epoch),
+            ImageOrder::Settle { job, epoch, keep, copy } => self.settle((job, epoch), keep, copy),
+            ImageOrder::Restore { start, epoch, copy } => self.restore(&start, epoch, copy),
             ImageOrder::GoOn { job } => self.go_on(job),
             ImageOrder::Discard { job } => {
-                let images = self.images.clone();
+                let (images, copies) = (self.images.clone(), self.copies.clone());
                 // Files may be large, and nobody waits for their removal.
-                let _ = thread::Builder::new().spawn(move || images.discard(job));
+                let _ = thread::Builder::new().spawn(move || {
+                    images.discard(job);
+                    copies.discard(job);
+                });
             }
         }
     }
@@ -123,26 +64,42 @@ impl Worker {
         self.still.insert(job, Still::begin(What::Save(epoch), proxies, work));
     }
 
-    fn restore(&mut self, start: &Start, epoch: Epoch) {
+    fn restore(&mut self, start: &Start, epoch: Epoch, copy: Option<String>) {
         let job = start.job;
         if self.shelter.has(job) || self.still.contains_key(&job) {
             let why = "something of the job is still here".to_owned();
             return self.out.extend([Report::Broken { job, why, code: None }, Report::Left { job }]);
         }
         let proxies = super::openmpi::proxies(start, &self.host);
-        let (images, socket) = (self.images.clone(), self.shelter.socket(job));
+        let (images, copies, socket) = (self.images.clone(), self.copies.clone(), self.shelter.socket(job));
         let work = move |stop: &AtomicBool| {
-            images.restore(job, epoch, &socket, stop).map(|flock| (0, flock.shepherd))
+            let manifest = images.sound(job, epoch).or_else(|why| {
+                let from = copy.ok_or_else(|| why.clone())?;
+                let got = copies.get(&from, (job, epoch), &images, stop);
+                got.map_err(|copy| format!("{why}; {copy}"))?;
+                images.sound(job, epoch)
+            });
+            let flock = images.restore((job, epoch), &manifest?, &socket, stop)?;
+            Ok((0, flock.shepherd))
         };
         self.still.insert(job, Still::begin(What::Restore, proxies, work));
     }
 
-    /// All hosts have saved a job's processes, or one could not.
-    fn settle(&mut self, job: JobId, epoch: Epoch, keep: bool) {
+    /// All hosts have saved a job's processes, or one could not. `copy`: the host that gets a copy.
+    fn settle(&mut self, (job, epoch): (JobId, Epoch), keep: bool, copy: Option<String>) {
         let images = &self.images;
         if keep && let Err(error) = images.keep(job, epoch) {
             eprintln!("checkpoint {epoch} of job {job} cannot be kept: {error}");
         }
+        if let Some(to) = copy {
+            let (images, copies, tell) = (images.clone(), self.copies.clone(), self.copied.0.clone());
+            // Without a thread nobody tells, and the checkpoint does not count as copied.
+            let _ = thread::Builder::new().name("copy".into()).spawn(move || {
+                let outcome = copies.put(&to, job, epoch, &images);
+                tell.send(ImageReport::Copied { job, epoch, outcome })
+            });
+        }
+        let images = &self.images;
         if !keep {
             images.drop_part(job, epoch);
         }
@@ -190,6 +147,7 @@ impl Worker {
 
     /// Takes note of what threads have done.
     pub(super) fn report_still(&mut self) {
+        self.out.extend(self.copied.1.try_iter().map(Report::Image));
         let done: Vec<_> =
             self.still.iter_mut().filter_map(|(job, still)| Some((*job, still.done()?))).collect();
         for (job, done) in done {

@@ -135,7 +135,7 @@ impl Worker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{images::Images, shelter::Shelter, worker::Running};
+    use crate::{copies::tests::stored_below, shelter::Shelter, worker::Running};
     use std::{
         collections::BTreeMap,
         os::unix::net::{UnixListener, UnixStream},
@@ -149,7 +149,7 @@ mod tests {
         let listener = UnixListener::bind(&path).unwrap();
         let shepherd = Shepherd::attach(&path).unwrap();
         let shelter = Shelter::open(&folder.path().join("jobs"), "1").unwrap();
-        let mut worker = Worker::new("n1", shelter, Vec::new(), Images::below(folder.path(), "1"));
+        let mut worker = Worker::new("n1", shelter, Vec::new(), stored_below(folder.path()));
         worker.jobs.insert(job, Running::new(shepherd, BTreeMap::new()));
         (worker, listener.accept().unwrap().0)
     }
@@ -186,7 +186,7 @@ mod tests {
     fn what_ranks_write_is_told_in_pieces_that_fit_a_message() {
         let folder = tempfile::tempdir().unwrap();
         let shelter = Shelter::open(&folder.path().join("jobs"), "1").unwrap();
-        let mut worker = Worker::new("n1", shelter, Vec::new(), Images::below(folder.path(), "1"));
+        let mut worker = Worker::new("n1", shelter, Vec::new(), stored_below(folder.path()));
         // Few long records, and many short ones.
         for (count, long) in [(100, 64 << 10), (300_000, 1)] {
             for number in 1..=count {
