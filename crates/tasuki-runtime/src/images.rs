@@ -7,6 +7,7 @@
 mod criu;
 mod files;
 mod manifest;
+mod nics;
 mod outside;
 mod processes;
 mod transfer;
@@ -263,7 +264,9 @@ impl Images {
         let lock = files::lock(&self.of_job(job).join(RESTORING));
         let lock =
             lock.map_err(|error| format!("cannot make a file in {}: {error}", self.folder.display()))?;
-        let made_again = criu.restore(&folder.join(CRIU), manifest.clock(), Stdio::from(lock), stop);
+        let made_again = nics::for_this_machine(&folder.join(CRIU), manifest.nics())
+            .and_then(|here| criu.restore(&here, manifest.clock(), Stdio::from(lock), stop));
+        nics::forget(&folder.join(CRIU));
         if made_again.is_err() {
             // CRIU leaves processes half made where one of them is killed.
             processes::end(manifest.processes(), job, criu.program());

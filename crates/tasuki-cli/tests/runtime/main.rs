@@ -4,6 +4,7 @@
 mod support;
 
 mod checkpoint_copies;
+mod checkpoint_nics;
 mod checkpoints;
 mod jobs;
 mod jobs_attended;

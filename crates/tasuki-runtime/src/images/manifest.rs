@@ -1,7 +1,7 @@
 //! What is written down of a checkpoint beside what CRIU writes.
 
 use super::{
-    CRIU, Flock, files,
+    CRIU, Flock, files, nics,
     outside::{FileId, Open, Shared, id, is_shared},
 };
 use procfs::process::{FDPermissions, FDTarget, MMapPath, Process};
@@ -43,6 +43,9 @@ pub(crate) struct Manifest {
     proxies: BTreeMap<u32, Vec<u32>>,
     /// What the monotonic clock showed, ns.
     clock: u64,
+    /// The interfaces that there were.
+    #[serde(default)]
+    nics: nics::Numbers,
     shared: Vec<Shared>,
     open: Vec<Open>,
     files: Vec<Sum>,
@@ -51,6 +54,7 @@ pub(crate) struct Manifest {
 impl Manifest {
     /// Of processes that stand still. Copies what they have in shared memory into the folder.
     pub fn of(job: JobId, version: &str, flock: &Flock, all: &[i32], folder: &Path) -> Result<Self, String> {
+        let nics = nics::present().map_err(|error| format!("interfaces cannot be listed: {error}"))?;
         let mut manifest = Self {
             job,
             version: version.into(),
@@ -60,6 +64,7 @@ impl Manifest {
             residence: flock.residence.clone(),
             proxies: flock.proxies.clone(),
             clock: tasuki_sys::clock::monotonic_ns(),
+            nics,
             shared: Vec::new(),
             open: Vec::new(),
             files: Vec::new(),
@@ -179,6 +184,11 @@ impl Manifest {
     /// The numbers that processes and threads have again.
     pub fn numbers(&self) -> Vec<i32> {
         self.processes.iter().chain(&self.threads).copied().collect()
+    }
+
+    /// The interfaces that there were.
+    pub fn nics(&self) -> &nics::Numbers {
+        &self.nics
     }
 
     /// What the monotonic clock showed, ns.
