@@ -4,8 +4,11 @@
 //! checkpoint, and asks for it when its own is missing or damaged; who it is says its certificate. Copies lie
 //! in a folder for each host that sent them, as checkpoints lie in its own.
 
+mod door;
 #[cfg(test)]
 pub(crate) mod tests;
+
+pub(crate) use door::Door;
 
 use crate::{
     Bundle, Member, RuntimeError,
@@ -14,10 +17,10 @@ use crate::{
 };
 use rustls::{ClientConfig, ClientConnection, ServerConfig, ServerConnection, StreamOwned};
 use serde::{Deserialize, Serialize};
+use socket2::{SockRef, TcpKeepalive};
 use std::{
     io::{self, Read, Write},
-    net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs},
-    os::fd::{AsFd, BorrowedFd},
+    net::{TcpStream, ToSocketAddrs},
     path::PathBuf,
     sync::{
         Arc,
@@ -38,6 +41,9 @@ const GREETING: Duration = Duration::from_secs(5);
 const SILENCE: Duration = Duration::from_secs(30);
 /// How long the other end may take to look at a copy that it has as a whole, and to have it on its disk.
 const LOOK: Duration = Duration::from_secs(600);
+/// How long nothing comes before the other host is asked whether it is there, and how often in vain.
+const PROBE: Duration = Duration::from_secs(5);
+const PROBES: u32 = 5;
 /// Bytes of a copy that are read in vain, at most, after it could not be taken.
 const REST_MAX: u64 = 256 << 20;
 /// Most connections that are served at a time: as many as hosts send their copies to one, and more.
@@ -73,9 +79,6 @@ struct Inner {
     served: AtomicUsize,
 }
 
-/// The port at which other hosts send and ask.
-pub(crate) struct Door(Option<TcpListener>);
-
 /// Counts a connection as served for as long as it is there.
 struct Served<'a>(&'a AtomicUsize);
 
@@ -99,18 +102,9 @@ impl Copies {
         })))
     }
 
-    /// Listens on all addresses of this host. Where the port is taken there are no copies, which those who
-    /// want some are told, and all else works.
+    /// Listens on all addresses of this host.
     pub fn listen(&self) -> Door {
-        let any = |address: SocketAddr| TcpListener::bind(address);
-        let port = self.0.port;
-        let listener =
-            any((Ipv6Addr::UNSPECIFIED, port).into()).or_else(|_| any((Ipv4Addr::UNSPECIFIED, port).into()));
-        let listener = listener.and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
-        if let Err(error) = &listener {
-            eprintln!("this host takes no copies of checkpoints: it cannot listen at port {port}: {error}");
-        }
-        Door(listener.ok())
+        Door::at(self.0.port)
     }
 
     /// Removes what an earlier daemon was taking when it ended.
@@ -282,19 +276,8 @@ fn ready(socket: TcpStream) -> io::Result<TcpStream> {
     socket.set_nodelay(true)?;
     socket.set_read_timeout(Some(SILENCE))?;
     socket.set_write_timeout(Some(SILENCE))?;
+    // While the other end looks at a copy nothing is sent, and a dead host would be waited for.
+    let alive = TcpKeepalive::new().with_time(PROBE).with_interval(PROBE).with_retries(PROBES);
+    SockRef::from(&socket).set_tcp_keepalive(&alive)?;
     Ok(socket)
-}
-
-impl Door {
-    /// The listening socket, if there is one.
-    pub fn socket(&self) -> Option<BorrowedFd<'_>> {
-        self.0.as_ref().map(AsFd::as_fd)
-    }
-
-    /// Serves all who wait at the door.
-    pub fn open(&self, copies: &Copies) {
-        while let Some(Ok((socket, _))) = self.0.as_ref().map(TcpListener::accept) {
-            copies.serve(socket);
-        }
-    }
 }
