@@ -156,6 +156,9 @@ tuning! {
         /// memory).
         PAUSE_NS: u64 = 4_000, "ns";
         why "A poll of the sockets is a system call, during which a message that arrives otherwise waits.";
+        gain "8 B between hosts 1.05 x (1.04 to 1.06), barrier of 2 1.07 x (1.06 to 1.09); again 1.04 and \
+              1.07 x \
+              (docs/results/constants.md)";
         measure "0", two_hosts "--pair pingpong:8 --all barrier";
 
         /// Longest such time, where all peers are on this host: there it doubles with each poll in vain.
@@ -168,6 +171,8 @@ tuning! {
         /// So much longer the UDP sockets may be left alone by a poll that has found a message elsewhere.
         SERVED_EXTRA_NS: u64 = 16_000, "ns";
         why "The program waits for that message, and a system call would delay it.";
+        gain "Barrier of 2 between hosts 1.03 x (1.01 to 1.06); again 1.02 x \
+              (docs/results/constants.md)";
         measure "0", one_host "--pair pingpong:8 --pair stream:8 --all barrier";
 
         /// A socket is hot from this level on: it is not watched by epoll(7) but asked at every poll. A

@@ -65,12 +65,17 @@ tuning! {
         /// With more sends than this under way a dual copy is neither begun nor served.
         SENDS_MAX: usize = 1024, "sends";
         why "The sends are searched for the one that is meant, which would take longer than the copy.";
+        gain "Windowed 1 MiB 1.38 x (1.32 to 1.55), 4 MiB 1.57 x (1.45 to 1.74) of the build that begins \
+              none while there is a send; again 1.26 and 1.57 x \
+              (docs/results/constants.md)";
         measure "0", one_host "--pair stream:1M,4M --all barrier";
 
         /// One read of a peer's memory copies at most so much.
         READ_MAX: usize = 64 << 20, "bytes";
         why "The kernel's lists of pieces take at least so much in one call, and a system call is nothing \
              beside such a copy.";
+        gain "Ping-pong of 1 MiB 1.06 x (1.06 to 1.08), 4 MiB 1.21 x (1.20 to 1.22); again 1.04 and 1.19 x \
+              (docs/results/constants.md)";
         measure "65536", one_host "--pair pingpong:64k,1M,4M --all barrier";
 
         /// Smallest part of a copy, but for the last one, in units of 4 KiB.
