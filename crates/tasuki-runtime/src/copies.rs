@@ -12,7 +12,7 @@ pub(crate) use door::Door;
 
 use crate::{
     Bundle, Member, RuntimeError,
-    images::{Images, hear, say},
+    images::{Images, Manifest, hear, say},
     keys,
 };
 use rustls::{ClientConfig, ClientConnection, ServerConfig, ServerConnection, StreamOwned};
@@ -162,7 +162,7 @@ impl Copies {
         (job, epoch): (JobId, Epoch),
         images: &Images,
         stop: &AtomicBool,
-    ) -> Result<(), String> {
+    ) -> Result<Manifest, String> {
         let words = |error: io::Error| format!("no copy comes from {from}: {error}");
         let mut line = self.connect(from).map_err(words)?;
         let asked = say(&mut line, &Ask::Get { job, epoch }).and_then(|()| line.flush());
@@ -229,7 +229,7 @@ impl Copies {
         let wanted = AtomicBool::new(false);
         match ask {
             Ask::Put { job, epoch } => {
-                let taken: Answer = images.receive(job, epoch, line, &wanted);
+                let taken: Answer = images.receive(job, epoch, line, &wanted).map(drop);
                 say(line, &taken)?;
                 line.flush()?;
                 // The answer is lost if this end closes with bytes unread.

@@ -2,12 +2,12 @@
 
 use crate::{
     Bundle, RuntimeError, keys,
-    wire::{Unsent, Why, Wire},
+    wire::{self, Unsent, Why, Wire},
 };
 use rustls::{ServerConfig, ServerConnection};
 use std::{
     collections::BTreeMap,
-    net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener},
+    net::TcpListener,
     os::fd::{AsFd, BorrowedFd},
     sync::Arc,
     time::Instant,
@@ -52,15 +52,9 @@ pub(crate) struct Hub {
 impl Hub {
     /// Listens on all addresses of this host.
     pub fn listen(bundle: &Bundle, own: Hello) -> Result<Self, RuntimeError> {
-        let any = |address: SocketAddr| TcpListener::bind(address);
         let port = bundle.port;
-        // Where IPv6 is off, IPv4 is all there is.
-        let listener = any((Ipv6Addr::UNSPECIFIED, port).into())
-            .or_else(|_| any((Ipv4Addr::UNSPECIFIED, port).into()))
-            .map_err(|source| RuntimeError::Listen { port, source })?;
-        listener.set_nonblocking(true)?;
         Ok(Self {
-            listener,
+            listener: wire::listen(port).map_err(|source| RuntimeError::Listen { port, source })?,
             config: keys::server(bundle)?,
             certificates: bundle.hosts.iter().map(|host| host.certificate.clone()).collect(),
             own,

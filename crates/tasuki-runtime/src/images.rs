@@ -6,6 +6,8 @@
 
 mod criu;
 mod files;
+#[cfg(test)]
+mod made_up;
 mod manifest;
 mod nics;
 mod outside;
@@ -180,19 +182,22 @@ impl Images {
     /// What is written down of a checkpoint, if it is here as it was written, by this version.
     pub fn sound(&self, job: JobId, epoch: Epoch) -> Result<Manifest, String> {
         let folder = self.whole(job, epoch);
-        let manifest = match Manifest::read(&folder) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                let others: Vec<String> = self.epochs(job).iter().rev().map(ToString::to_string).collect();
-                let other = if others.is_empty() { "none".into() } else { others.join(", ") };
-                return Err(format!("there is no checkpoint {epoch} here, but {other}"));
-            }
-            read => read.map_err(|error| format!("{}: {error}", folder.display()))?,
-        };
+        if !folder.join(manifest::FILE).exists() {
+            let others: Vec<String> = self.epochs(job).iter().rev().map(ToString::to_string).collect();
+            let other = if others.is_empty() { "none".into() } else { others.join(", ") };
+            return Err(format!("there is no checkpoint {epoch} here, but {other}"));
+        }
+        self.sound_in(&folder)
+    }
+
+    fn sound_in(&self, folder: &Path) -> Result<Manifest, String> {
+        let read = Manifest::read(folder);
+        let manifest = read.map_err(|error| format!("{}: {error}", folder.display()))?;
         if manifest.version() != self.version {
             let (theirs, ours) = (manifest.version(), &self.version);
             return Err(format!("the checkpoint was taken by tasuki {theirs}, and this is {ours}"));
         }
-        manifest.check(&folder)?;
+        manifest.check(folder)?;
         Ok(manifest)
     }
 
@@ -208,16 +213,21 @@ impl Images {
         epoch: Epoch,
         from: &mut impl Read,
         stop: &AtomicBool,
-    ) -> Result<(), String> {
+    ) -> Result<Manifest, String> {
         let part = self.part(job, epoch);
-        let taken = self.take(job, epoch, from, stop);
+        let taken = self.take((job, epoch), from, stop);
         if taken.is_err() {
             let _ = fs::remove_dir_all(&part);
         }
         taken
     }
 
-    fn take(&self, job: JobId, epoch: Epoch, from: &mut impl Read, stop: &AtomicBool) -> Result<(), String> {
+    fn take(
+        &self,
+        (job, epoch): (JobId, Epoch),
+        from: &mut impl Read,
+        stop: &AtomicBool,
+    ) -> Result<Manifest, String> {
         let (part, whole) = (self.part(job, epoch), self.whole(job, epoch));
         let write = |error: io::Error| format!("cannot write {}: {error}", part.display());
         let _ = fs::remove_dir_all(&part);
@@ -225,13 +235,12 @@ impl Images {
         let _lock = files::lock(&part.join(LOCK)).map_err(write)?;
         let taken = transfer::receive(&part, from, stop);
         taken.map_err(|error| format!("it cannot be taken to {}: {error}", part.display()))?;
-        let manifest =
-            Manifest::read(&part).map_err(|error| format!("what came is no checkpoint: {error}"))?;
-        manifest.check(&part)?;
+        let manifest = self.sound_in(&part)?;
         files::sync(&part).map_err(write)?;
         // One that is damaged may be there.
         let _ = fs::remove_dir_all(&whole);
-        self.keep(job, epoch).map_err(|error| format!("cannot make {}: {error}", whole.display()))
+        self.keep(job, epoch).map_err(|error| format!("cannot make {}: {error}", whole.display()))?;
+        Ok(manifest)
     }
 
     /// Makes the processes of a job again, which stand still then, and puts the shepherd's socket at
@@ -282,19 +291,5 @@ impl Images {
                 Err(format!("the processes were made again, and ended: {why}"))
             }
         }
-    }
-}
-
-#[cfg(test)]
-impl Images {
-    /// Makes a checkpoint of no processes.
-    pub fn make_up(&self, job: JobId, epoch: Epoch) {
-        let part = self.part(job, epoch);
-        fs::create_dir_all(part.join(CRIU)).expect("a folder");
-        fs::write(part.join(CRIU).join("pages"), epoch.to_string().repeat(100_000)).expect("writes");
-        let flock = Flock { shepherd: 1, residence: Residence::Processes, proxies: BTreeMap::new() };
-        let manifest = Manifest::of(job, &self.version, &flock, &[], &part).expect("a manifest");
-        manifest.write(&part).expect("writes");
-        self.keep(job, epoch).expect("it is kept");
     }
 }

@@ -4,7 +4,7 @@ use rustls::Connection;
 use serde::{Serialize, de::DeserializeOwned};
 use std::{
     io::{self, ErrorKind, Read, Write},
-    net::TcpStream,
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream},
     os::fd::{AsFd, BorrowedFd},
     time::{Duration, Instant},
 };
@@ -19,6 +19,16 @@ pub(crate) const SILENCE: Duration = Duration::from_secs(10);
 const GREETING: Duration = Duration::from_secs(5);
 /// Bytes that are encrypted at a time.
 const PIECE: usize = 64 << 10;
+
+/// Listens on all addresses of this host, for sockets that never block.
+pub(crate) fn listen(port: u16) -> io::Result<TcpListener> {
+    let any = |address: SocketAddr| TcpListener::bind(address);
+    // Where IPv6 is off, IPv4 is all there is.
+    let listener =
+        any((Ipv6Addr::UNSPECIFIED, port).into()).or_else(|_| any((Ipv4Addr::UNSPECIFIED, port).into()))?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
 
 /// Why a connection is of no use any more.
 pub(crate) type Why = String;

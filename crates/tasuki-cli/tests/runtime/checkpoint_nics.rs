@@ -2,19 +2,16 @@
 
 use crate::{
     checkpoints::{assert_verified, checkpoint, families, is_skipped, lines, march, until_step},
-    support::{eventually, jobs::Cluster, mpi::Programs, ok},
+    support::{NIC_OUT, eventually, jobs::Cluster, mpi::Programs, ok},
 };
 
-/// Takes eth1 out, has another interface take its number, puts it back, and sets it up as it was.
-const REPLUG: &str = "set -e
+/// Notes what eth1 has, before it is taken out.
+const NOTE: &str = "set -e
     addresses=$(ip -o -4 address show dev eth1 | awk '{print $4}')
     ways=$(ip route show dev eth1)
-    neighbours=$(ip neighbour show dev eth1 nud permanent | awk '{print $1, $2, $3}')
-    ip netns add aside
-    number=$(cat /sys/class/net/eth1/ifindex)
-    ip link set eth1 netns aside
-    ip link add holder index $number type veth peer name holder-end
-    ip -n aside link set eth1 netns $$
+    neighbours=$(ip neighbour show dev eth1 nud permanent | awk '{print $1, $2, $3}')";
+/// Puts it back, and sets it up as it was.
+const BACK: &str = "ip -n aside link set eth1 netns $$
     ip link set eth1 up
     for one in $addresses; do ip address add $one dev eth1; done
     echo \"$neighbours\" | while read -r one; do ip neighbour replace $one dev eth1 nud permanent; done
@@ -48,7 +45,7 @@ fn a_job_goes_on_where_a_nic_has_another_number() {
     checkpoint(&cluster, &job);
     ok(&mut cluster.command("cancel", &[&job.number]));
     eventually("its end", || cluster.job(&job.number)["state"] == "cancelled");
-    cluster.lab.sh("n2", REPLUG);
+    cluster.lab.sh("n2", &[NOTE, NIC_OUT, BACK].join("\n"));
     let after = number("eth1");
     assert_eq!((number("holder"), after == before), (before, false));
     ok(&mut cluster.command("restart", &[&job.number]));

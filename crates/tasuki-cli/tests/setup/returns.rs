@@ -1,13 +1,7 @@
 //! NICs that are taken out of a running host and put back.
 
-use crate::support::{TestLab, eventually, ok, skip_without_root, tasuki, text};
+use crate::support::{NIC_OUT, TestLab, eventually, ok, skip_without_root, tasuki, text};
 
-/// Takes eth1 into a network namespace of its own, and has another interface take its number, so that it has
-/// another one when it is back, as a device that is plugged in again. What was set is gone by then.
-const OUT: &str = "ip netns add aside
-    number=$(cat /sys/class/net/eth1/ifindex)
-    ip link set eth1 netns aside
-    ip link add holder index $number type veth peer name holder-end";
 /// Puts it back, with another MTU.
 const BACK: &str = "ip -n aside link set eth1 mtu 1400; ip -n aside link set eth1 netns $$";
 /// Removes what the two have made.
@@ -32,7 +26,7 @@ fn a_nic_that_is_put_back_is_set_up_again() {
         notes.as_array().expect("notes").iter().any(|note| note["dead"].to_string().contains("n1:eth1"))
     };
     assert!(!dead());
-    lab.sh("n1", OUT);
+    lab.sh("n1", NIC_OUT);
     eventually("the NIC is missed", dead);
     let diff = || on_lab("diff", &["--offloads", "off"]).expect("runs");
     assert!(!diff().status.success());
@@ -57,7 +51,7 @@ fn a_host_without_one_of_its_nics_is_set_up_all_the_same() {
         return;
     }
     let lab = TestLab::up("late", &["--shape", "pair:2", "--bare", "--offloads"]);
-    lab.sh("n1", OUT);
+    lab.sh("n1", NIC_OUT);
     let apply = |argv: &[&str]| {
         let all = ["/run/tasuki/bin/tasuki", "apply", "/run/tasuki/cluster.toml", "--host", "n1"];
         lab.exec("n1", &[&all[..], argv].concat()).output().expect("runs")

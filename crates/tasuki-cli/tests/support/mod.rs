@@ -31,6 +31,14 @@ use tasuki_testkit::replay::Replay;
 /// Environment variable that marks every process of a test's labs, because children inherit it.
 pub const MARK: &str = "TASUKI_TEST_MARK";
 
+/// A script that takes eth1 of a host into a network namespace of its own, and has another interface take its
+/// number, so that it has another one when it is back, as a device that is plugged in again. What was set is
+/// gone by then.
+pub const NIC_OUT: &str = "ip netns add aside
+    number=$(cat /sys/class/net/eth1/ifindex)
+    ip link set eth1 netns aside
+    ip link add holder index $number type veth peer name holder-end";
+
 /// The command under test.
 pub fn tasuki() -> Command {
     let mut tasuki = Command::new(env!("CARGO_BIN_EXE_tasuki"));

@@ -1,8 +1,9 @@
 //! The port at which other hosts send copies, and ask for them.
 
 use super::Copies;
+use crate::wire;
 use std::{
-    net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener},
+    net::TcpListener,
     os::fd::{AsFd, BorrowedFd},
 };
 
@@ -13,10 +14,7 @@ impl Door {
     /// Listens on all addresses of this host. Where the port is taken there are no copies, which those who
     /// want some are told, and all else works.
     pub fn at(port: u16) -> Self {
-        let any = |address: SocketAddr| TcpListener::bind(address);
-        let listener =
-            any((Ipv6Addr::UNSPECIFIED, port).into()).or_else(|_| any((Ipv4Addr::UNSPECIFIED, port).into()));
-        let listener = listener.and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
+        let listener = wire::listen(port);
         if let Err(error) = &listener {
             eprintln!("this host takes no copies of checkpoints: it cannot listen at port {port}: {error}");
         }

@@ -62,7 +62,7 @@ fn pair() -> (Host, Host) {
 }
 
 fn get(from: &Host, to: &Host, epoch: Epoch) -> Result<(), String> {
-    to.serve(|| from.copies.get("n2", (7, epoch), &from.images, &AtomicBool::new(false)))
+    to.serve(|| from.copies.get("n2", (7, epoch), &from.images, &AtomicBool::new(false)).map(drop))
 }
 
 #[test]

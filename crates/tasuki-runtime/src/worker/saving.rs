@@ -76,8 +76,7 @@ impl Worker {
             let manifest = images.sound(job, epoch).or_else(|why| {
                 let from = copy.ok_or_else(|| why.clone())?;
                 let got = copies.get(&from, (job, epoch), &images, stop);
-                got.map_err(|copy| format!("{why}; {copy}"))?;
-                images.sound(job, epoch)
+                got.map_err(|copy| format!("{why}; {copy}"))
             });
             let flock = images.restore((job, epoch), &manifest?, &socket, stop)?;
             Ok((0, flock.shepherd))
@@ -92,14 +91,13 @@ impl Worker {
             eprintln!("checkpoint {epoch} of job {job} cannot be kept: {error}");
         }
         if let Some(to) = copy {
-            let (images, copies, tell) = (images.clone(), self.copies.clone(), self.copied.0.clone());
+            let (own, copies, tell) = (images.clone(), self.copies.clone(), self.copied.0.clone());
             // Without a thread nobody tells, and the checkpoint does not count as copied.
             let _ = thread::Builder::new().name("copy".into()).spawn(move || {
-                let outcome = copies.put(&to, job, epoch, &images);
+                let outcome = copies.put(&to, job, epoch, &own);
                 tell.send(ImageReport::Copied { job, epoch, outcome })
             });
         }
-        let images = &self.images;
         if !keep {
             images.drop_part(job, epoch);
         }
