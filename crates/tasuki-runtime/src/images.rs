@@ -257,7 +257,7 @@ impl Images {
         processes::wait_free(&manifest.numbers(), stop)?;
         let made = manifest.put_back(&folder)?;
         let flock = manifest.flock();
-        let cgroup = processes::make_cgroup(&flock.residence);
+        let cgroup = processes::make_cgroup(&flock.residence, stop);
         cgroup.map_err(|error| format!("the job's cgroup cannot be made: {error}"))?;
         match fs::remove_file(socket) {
             Err(error) if error.kind() != ErrorKind::NotFound => {

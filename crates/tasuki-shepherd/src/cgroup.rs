@@ -4,6 +4,7 @@
 use crate::Residence;
 use std::{
     fs, io,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -14,8 +15,7 @@ use std::{
 const FREEZE_SPIN: Duration = Duration::from_millis(2);
 /// How long the processes of a cgroup that were killed and reaped may take to leave it.
 const REMOVE_LIMIT: Duration = Duration::from_secs(1);
-/// How often a name with a number behind it is tried when a job's name is taken: hosts of a lab share a
-/// kernel.
+/// How often a name with a number behind it is tried when a job's name is taken.
 const NAMES: u32 = 1000;
 
 /// Makes a cgroup for a job, in `parent` or in the cgroup of this process; [`Residence::Processes`] if
@@ -34,9 +34,13 @@ pub fn create(id: &str, parent: Option<&Path>) -> Residence {
 }
 
 fn create_in(parent: &Path, id: &str) -> Option<Residence> {
+    // Containers and hosts of labs may share a kernel, and each may have a job of this name. Two that had the
+    // cgroup of one name in turn would kill each other's processes: a job that is restarted makes its own
+    // again. Each of them has a network of its own.
+    let host = fs::metadata("/proc/thread-self/ns/net").map_or(0, |network| network.ino());
     let names = (0..NAMES).map(|number| match number {
-        0 => format!("tasuki-{id}"),
-        number => format!("tasuki-{id}.{number}"),
+        0 => format!("tasuki-{id}-{host}"),
+        number => format!("tasuki-{id}-{host}.{number}"),
     });
     for folder in names.map(|name| parent.join(name)) {
         match fs::create_dir(&folder) {

@@ -47,6 +47,7 @@ pub use error::ShepherdError;
 pub use message::{Command, End, Event, RankState, Residence, State, Stream};
 pub use owner::Shepherd;
 pub use process::process_main;
+pub use processes::{is_of_job, is_of_this_host};
 pub use spec::{Ids, JobSpec, Limit, OwnerEnd, Pmi, Program, RankSpec, User};
 pub use sweep::sweep;
 pub use turns::{Kept, Turns};

@@ -1,5 +1,6 @@
 //! Processes of this host, from /proc.
 
+use crate::JOB_ID;
 use std::{collections::HashMap, fs};
 
 /// A process.
@@ -30,14 +31,23 @@ pub fn descendants(of: i32) -> Vec<Process> {
     found
 }
 
-/// Processes whose environment has a variable with this value. Zombies have no environment.
-pub fn with_variable(name: &str, value: &str) -> Vec<i32> {
-    let wanted = format!("{name}={value}");
-    let has = |pid: &i32| {
-        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environment.split(|&byte| byte == 0).any(|entry| entry == wanted.as_bytes())
-    };
-    all().into_iter().filter(has).collect()
+/// The processes of this host that are of a job, known by the variable [`JOB_ID`]. Zombies have no environment.
+pub fn of_job(id: &str) -> Vec<i32> {
+    all().into_iter().filter(|pid| is_of_job(*pid, id)).collect()
+}
+
+/// Whether a process is one of this host, and of a job by the variable [`JOB_ID`].
+pub fn is_of_job(pid: i32, id: &str) -> bool {
+    let wanted = format!("{JOB_ID}={id}");
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|&byte| byte == 0).any(|entry| entry == wanted.as_bytes()) && is_of_this_host(pid)
+}
+
+/// Whether a process is of this host. What shares the list of processes with it, as containers and hosts of
+/// labs may, has a network of its own, and jobs of the same names.
+pub fn is_of_this_host(pid: i32) -> bool {
+    let network = |of: &str| fs::read_link(format!("/proc/{of}/ns/net")).ok();
+    network(&pid.to_string()) == network("thread-self")
 }
 
 fn all() -> Vec<i32> {

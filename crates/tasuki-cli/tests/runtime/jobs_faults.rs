@@ -24,6 +24,27 @@ fn a_killed_rank_ends_its_job_with_a_reason() {
     }
 }
 
+/// Both clusters are on one machine, which shows the processes of each to the other, and have a job 1.
+#[test]
+fn what_ends_with_a_killed_shepherd_is_its_own_job_alone() {
+    if skip_without_root("what_ends_with_a_killed_shepherd_is_its_own_job_alone") {
+        return;
+    }
+    let clusters = ["jobs-own", "jobs-other"].map(|stem| Cluster::up(stem, 2));
+    let [(own, own_mark), (other, other_mark)] =
+        clusters.each_ref().map(|cluster| cluster.script(2, "exec sleep 1000"));
+    assert_eq!(own, other);
+    let both = [&own_mark, &other_mark];
+    eventually("all ranks", || both.iter().all(|mark| processes(mark).len() == 2));
+    let shepherd = processes(&own_mark).into_iter().filter_map(parent).min().expect("a shepherd");
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(shepherd), nix::sys::signal::Signal::SIGKILL)
+        .expect("it runs");
+    clusters[0].until(&own, "failed");
+    assert_eq!(processes(&own_mark), [0; 0]);
+    assert_eq!(processes(&other_mark).len(), 2);
+    assert_eq!(clusters[1].job(&other)["state"], "running");
+}
+
 #[test]
 fn a_job_of_a_killed_daemon_can_be_cancelled_and_holds_up_no_other() {
     if skip_without_root("a_job_of_a_killed_daemon_can_be_cancelled_and_holds_up_no_other") {

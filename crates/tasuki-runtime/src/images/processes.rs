@@ -1,5 +1,6 @@
 //! The processes of a job: which they are, and how they stand still and go on.
 
+use crate::shelter::name;
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -13,7 +14,7 @@ use std::{
     time::Duration,
 };
 use tasuki_control::JobId;
-use tasuki_shepherd::{JOB_ID, Residence};
+use tasuki_shepherd::{Residence, is_of_job, is_of_this_host};
 
 /// How often, and how long apart, processes are looked for that were killed and have not ended.
 const ROUNDS: u32 = 200;
@@ -83,17 +84,13 @@ pub(super) fn end(processes: &[i32], job: JobId, criu: &Path) {
     }
 }
 
-/// Whether a process is one of a job, its shepherd, or one that CRIU has not made to the end.
+/// Whether a process of this host is one of a job, its shepherd, or one that CRIU has not made to the end.
 fn is_of(pid: i32, job: JobId, criu: &Path) -> bool {
     let folder = format!("/proc/{pid}");
     let runs =
         |program: PathBuf| fs::canonicalize(program).is_ok_and(|program| is_program(&folder, &program));
-    if runs(criu.to_path_buf()) || std::env::current_exe().is_ok_and(runs) {
-        return true;
-    }
-    let mark = format!("{JOB_ID}={job}");
-    let environment = fs::read(format!("{folder}/environ")).unwrap_or_default();
-    environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+    let is_making = || runs(criu.to_path_buf()) || std::env::current_exe().is_ok_and(runs);
+    is_of_this_host(pid) && (is_making() || is_of_job(pid, &name(job)))
 }
 
 /// Whether a process runs a program. That of a process which is ending cannot be told any more.
@@ -133,11 +130,24 @@ fn folder(residence: &Residence) -> Option<&Path> {
     }
 }
 
-/// Makes the cgroup of a job again, where it had one.
-pub(super) fn make_cgroup(residence: &Residence) -> io::Result<()> {
-    match folder(residence).map(fs::create_dir) {
-        Some(Err(error)) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
+/// Makes the cgroup of a job again, where it had one. One in which there are processes is not taken: whatever
+/// ends one of the two jobs would kill the other one, too.
+pub(super) fn make_cgroup(residence: &Residence, stop: &AtomicBool) -> io::Result<()> {
+    let Some(folder) = folder(residence) else { return Ok(()) };
+    match fs::create_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => return made,
+    }
+    let members = || fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+    for _ in 1..TRIES {
+        if members().is_empty() || stop.load(Ordering::Relaxed) {
+            break;
+        }
+        thread::sleep(TRY);
+    }
+    match members().lines().next() {
+        None => Ok(()),
+        Some(pid) => Err(io::Error::other(format!("process {pid} is in {}", folder.display()))),
     }
 }
 
@@ -158,6 +168,7 @@ mod tests {
         os::unix::process::ExitStatusExt,
         process::{Command, Stdio},
     };
+    use tasuki_shepherd::JOB_ID;
 
     #[test]
     fn a_rank_that_has_ended_is_seen_before_its_shepherd_sees_it() {
@@ -182,15 +193,15 @@ mod tests {
 
     #[test]
     fn a_stranger_that_has_taken_a_number_is_left_alone() {
-        let waits_for_input = |job: &str| {
+        let waits_for_input = |job: JobId| {
             let mut command = Command::new("/bin/sh");
-            command.args(["-c", "echo; read x"]).env_clear().env(JOB_ID, job);
+            command.args(["-c", "echo; read x"]).env_clear().env(JOB_ID, name(job));
             let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("sh starts");
             // It has its environment only when it has begun.
             child.stdout.take().expect("a pipe").read_exact(&mut [0]).expect("it says something");
             child
         };
-        let (mut own, mut other) = (waits_for_input("7"), waits_for_input("77"));
+        let (mut own, mut other) = (waits_for_input(7), waits_for_input(77));
         // It would be closed by the wait for the process, which would end by itself then.
         let input = own.stdin.take();
         let pids = [own.id() as i32, other.id() as i32];
@@ -206,7 +217,7 @@ mod tests {
     #[test]
     fn a_rank_that_has_cleared_its_environment_is_ended_with_its_shepherd() {
         let mut shepherd = Command::new("/bin/sh");
-        shepherd.args(["-c", "env -i /bin/sh -c 'echo $$; read x'; true"]).env(JOB_ID, "7");
+        shepherd.args(["-c", "env -i /bin/sh -c 'echo $$; read x'; true"]).env(JOB_ID, name(7));
         let mut shepherd = shepherd.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("sh starts");
         let mut said = [0; 16];
         let length = shepherd.stdout.as_mut().expect("a pipe").read(&mut said).expect("it says a number");
@@ -220,6 +231,20 @@ mod tests {
         assert_eq!(ended.expect("it was killed").signal(), Some(Signal::SIGKILL as i32));
         assert!(has_ended(rank));
         drop(input);
+    }
+
+    #[test]
+    fn a_cgroup_with_processes_of_others_is_not_taken() {
+        let place = tempfile::tempdir().expect("a folder");
+        let cgroup = place.path().join("job");
+        let (residence, stop) = (Residence::V2(cgroup.clone()), AtomicBool::new(true));
+        make_cgroup(&residence, &stop).expect("there is none yet");
+        // The kernel would make this file with the folder.
+        fs::write(cgroup.join("cgroup.procs"), "").expect("writes");
+        make_cgroup(&residence, &stop).expect("nobody is in it");
+        fs::write(cgroup.join("cgroup.procs"), "12\n13\n").expect("writes");
+        let why = make_cgroup(&residence, &stop).expect_err("somebody is in it").to_string();
+        assert_eq!(why, format!("process 12 is in {}", cgroup.display()));
     }
 
     #[test]
