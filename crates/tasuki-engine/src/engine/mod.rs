@@ -177,7 +177,7 @@ impl Engine {
     /// There may be something to settle. Most rounds find nothing, and learn it here.
     fn has_work(&self) -> bool {
         let messages = self.messages.has_work() || self.messages.has_internal_messages();
-        messages || self.net.has_work() || self.shm.has_stalled()
+        messages || self.net.has_work() || !self.shm.stalled().is_empty()
     }
 
     /// Hands what the message layer has for its peers to their carriers. True if there was something.
@@ -204,7 +204,7 @@ impl Engine {
     /// Decides whether the next polls may look at memory alone. Everything that makes this false later calls
     /// [`Engine::unsettle`]. While both ends of a dual copy are at work, every poll looks at everything.
     fn update_quiet(&mut self) {
-        self.quiet = self.settled && !self.shm.has_stalled() && !self.rendezvous.is_active();
+        self.quiet = self.settled && self.shm.stalled().is_empty() && !self.rendezvous.is_active();
         if self.shm.is_copying() {
             self.wait.poll_everything_next();
         }

@@ -364,7 +364,7 @@ impl Engine {
         // Between two polls of the UDP sockets a round that has found nothing has nothing to settle: whatever
         // else changes something settles it itself. What does not is late by no more than the time between
         // two such polls.
-        if !busy && !udp_due && !caught_up && self.settled && !self.shm.has_stalled() {
+        if !busy && !udp_due && !caught_up && self.settled && self.shm.stalled().is_empty() {
             self.update_quiet();
             return false;
         }

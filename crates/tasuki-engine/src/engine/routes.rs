@@ -2,7 +2,7 @@
 //! endpoint takes leave.
 
 use tasuki_msg::PeerOptions;
-use tasuki_proto::{Event, Time};
+use tasuki_proto::{ConnId, Event, Time};
 use tasuki_tuning::shm;
 
 use super::{Engine, Phase, describe, stats, streaming};
@@ -11,7 +11,7 @@ use crate::api::Peer;
 use crate::liveness::{Interest, Verdict, tell_user};
 use crate::peers::Route;
 use crate::rendezvous::Context;
-use crate::shm::Unreachable;
+use crate::shm::{GONE, Unreachable};
 
 /// Routes.
 impl Engine {
@@ -63,7 +63,7 @@ impl Engine {
                     self.wait.processors().add_peer(peer, pid);
                 }
             }
-            Err(Unreachable::Dead) => self.fail_peer(peer, "its process on this host is gone".to_owned()),
+            Err(Unreachable::Dead) => self.end_peer(peer, GONE.to_owned()),
             Err(Unreachable::Elsewhere) => self.connect(peer, &address, now),
         }
     }
@@ -104,11 +104,7 @@ impl Engine {
                         self.fail_peer(peer, "it has forgotten the connection".to_owned());
                     }
                 }
-                Event::Closed(conn) => {
-                    if let Some(peer) = self.peers.by_conn(conn) {
-                        self.connection_closed(peer);
-                    }
-                }
+                Event::Closed(conn) => self.connection_closed(conn),
                 Event::Connected(_) => {
                     self.wait.meeting(now);
                     let mut cx =
@@ -120,7 +116,8 @@ impl Engine {
         }
     }
 
-    fn connection_closed(&mut self, peer: Peer) {
+    fn connection_closed(&mut self, conn: ConnId) {
+        let Some(peer) = self.peers.by_conn(conn) else { return };
         self.peers.unbind_conn(peer);
         self.rendezvous.forget_connection(peer, &mut self.messages);
         if let Some(record) = self.peers.get_mut(peer)
@@ -163,7 +160,7 @@ impl Engine {
         for verdict in verdicts {
             match verdict {
                 Verdict::Greet(peer) => self.choose_route(peer, now),
-                Verdict::Gone(peer, reason) => self.fail_peer(peer, reason),
+                Verdict::Gone(peer, reason) => self.end_peer(peer, reason),
             }
         }
     }
@@ -171,6 +168,13 @@ impl Engine {
 
 /// Ends.
 impl Engine {
+    /// Ends everything with a peer whose process has ended, once all that it has said on this host is received.
+    fn end_peer(&mut self, peer: Peer, reason: String) {
+        if !self.shm.wait_for_rest(peer, &self.peers) {
+            self.fail_peer(peer, reason);
+        }
+    }
+
     /// Ends everything with a peer that is dead or broke the protocol, with an error and at once.
     pub(super) fn fail_peer(&mut self, peer: Peer, reason: String) {
         let (closing, now) = (self.is_closing(), self.now());

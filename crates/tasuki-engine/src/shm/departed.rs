@@ -11,7 +11,7 @@ use super::{outbound::Outbound, senders::Senders, token_of};
 use crate::api::Peer;
 use crate::peers::Peers;
 
-const GONE: &str = "its process on this host is gone";
+pub(crate) const GONE: &str = "its process on this host is gone";
 const CORRUPT: &str = "its ring in shared memory is corrupt";
 
 /// A peer that shows signs of having ended.
@@ -27,8 +27,9 @@ struct Suspect {
 pub(super) struct Suspects(Vec<Suspect>);
 
 impl Suspects {
-    /// Looks at a ring to a peer (a system call).
-    pub fn look_at(&mut self, peer: Peer, outbound: &Outbound) {
+    /// Looks at the ring to a peer, if there is one (a system call).
+    pub fn look_at(&mut self, peer: Peer, outbound: &[Option<Box<Outbound>>]) {
+        let Some(outbound) = outbound.get(peer.0 as usize).and_then(Option::as_deref) else { return };
         // In this order: a peer that closes its segment in between has left, and may have said something. One
         // that lives has found the contents of the ring impossible, or this process its index.
         let shut = outbound.outbox.is_shut();
@@ -46,6 +47,15 @@ impl Suspects {
             (Some(peer), Departure::Died) => self.suspect(peer, GONE, false),
             (Some(peer), Departure::Corrupt) => self.suspect(peer, CORRUPT, true),
         });
+    }
+
+    /// Takes note of a peer that has ended, if it wrote here: false if nothing of it can be left.
+    pub fn wait_for_rest(&mut self, peer: Peer, segment: Option<&Segment>, peers: &Peers) -> bool {
+        let has_more = has_more(peer, segment, peers);
+        if has_more {
+            self.suspect(peer, GONE, false);
+        }
+        has_more
     }
 
     /// The peers that have failed, and why. Call it once in a round; between two rounds everything that has
@@ -69,10 +79,7 @@ impl Suspects {
             self.reap(segment, senders);
         }
         for suspect in &mut self.0 {
-            let address = peers.get(suspect.peer).map(|record| record.address);
-            let may_have_more = segment.as_deref().zip(address);
-            suspect.read |=
-                !may_have_more.is_some_and(|(segment, address)| segment.has_sender(&token_of(&address)));
+            suspect.read |= !has_more(suspect.peer, segment.as_deref(), peers);
         }
         dead
     }
@@ -83,4 +90,10 @@ impl Suspects {
             None => self.0.push(Suspect { peer, reason, read }),
         }
     }
+}
+
+/// Whether a peer may have left something in its ring here that is still to be received.
+fn has_more(peer: Peer, segment: Option<&Segment>, peers: &Peers) -> bool {
+    let address = peers.get(peer).map(|record| record.address);
+    segment.zip(address).is_some_and(|(segment, address)| segment.has_sender(&token_of(&address)))
 }

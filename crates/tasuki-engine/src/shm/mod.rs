@@ -24,6 +24,7 @@ use crate::api::Peer;
 use crate::clock::Clock;
 use crate::messages::Messages;
 use crate::peers::Peers;
+pub(crate) use departed::GONE;
 use departed::Suspects;
 use dual_copy::DualCopies;
 use outbound::Outbound;
@@ -231,13 +232,8 @@ impl Shm {
         is_gone && outbox.is_some_and(|outbox| outbox.is_shut() || !outbox.alive())
     }
 
-    /// Whether some peer's ring was full.
+    /// Peers whose ring was full.
     #[inline(always)]
-    pub fn has_stalled(&self) -> bool {
-        !self.stalled.is_empty()
-    }
-
-    /// Peers whose ring was full, for a description.
     pub fn stalled(&self) -> &[Peer] {
         &self.stalled
     }
@@ -256,12 +252,14 @@ impl Shm {
         if let Some(segment) = &mut self.segment {
             self.suspects.reap(segment, &mut self.senders);
         }
-        for (peer, record) in peers.iter().filter(|(_, record)| !record.gone) {
-            debug_assert_eq!(peer, record.id.into());
-            if let Some(outbound) = self.outbound.get(peer.0 as usize).and_then(Option::as_deref) {
-                self.suspects.look_at(peer, outbound);
-            }
+        for (peer, _) in peers.iter().filter(|(_, record)| !record.gone) {
+            self.suspects.look_at(peer, &self.outbound);
         }
+    }
+
+    /// A peer has ended. True if [`Shm::take_dead`] tells of that, when all that it has said is received.
+    pub fn wait_for_rest(&mut self, peer: Peer, peers: &Peers) -> bool {
+        self.suspects.wait_for_rest(peer, self.segment.as_ref(), peers)
     }
 
     /// The peers that have failed, and why ([`Suspects::take_dead`]).

@@ -40,9 +40,14 @@ fn helper() {
         match lines.try_recv().as_deref() {
             Ok("end") => return node.endpoint.close(),
             Ok("greet") => greet(&mut node, &lines.recv().unwrap().parse().unwrap()),
-            Ok("words") => (0..WORDS).for_each(|_| {
-                node.recv(None, Some(LAST_WORDS), 0, 8);
-            }),
+            Ok("words") => await_words(&mut node),
+            Ok("know") => {
+                node.peers.push(node.endpoint.add_peer(&lines.recv().unwrap().parse().unwrap()));
+                await_words(&mut node);
+                // It may send before it looks whether something has come.
+                assert_eq!(lines.recv().unwrap(), "send");
+                node.send(node.peers.len() - 1, Some(GREETING), &[1; 8]);
+            }
             Ok(other) => panic!("no task: {other}"),
             Err(_) => {}
         }
@@ -57,6 +62,12 @@ fn helper() {
             println!("SAYS got");
             node.done.clear();
         }
+    }
+}
+
+fn await_words(node: &mut Node) {
+    for _ in 0..WORDS {
+        node.recv(None, Some(LAST_WORDS), 0, 8);
     }
 }
 
@@ -94,9 +105,10 @@ pub fn meet(all: &mut [Node], other: &mut Other) {
     all[0].done.clear();
 }
 
-/// Says its last words and leaves while the other process stands still.
-fn leave(mut leaver: Vec<Node>, other: &mut Other) {
-    other.tell("words");
+/// Says its last words and leaves while the other process stands still, which is told something before and
+/// after that.
+fn leave(mut leaver: Vec<Node>, other: &mut Other, before: &[&str], after: &[&str]) {
+    before.iter().for_each(|line| other.tell(line));
     other.stop();
     sleep(STOPPED);
     for _ in 0..WORDS {
@@ -106,6 +118,7 @@ fn leave(mut leaver: Vec<Node>, other: &mut Other) {
         all[0].done.iter().filter(|done| matches!(done, Completion::Send { .. })).count() >= WORDS
     });
     leaver.pop().unwrap().endpoint.close();
+    after.iter().for_each(|line| other.tell(line));
     other.go_on();
     assert_eq!(other.hear_with(|| {}), "got");
 }
@@ -116,7 +129,7 @@ fn last_words_of_peers_that_are_known_arrive() {
     for _ in 0..LEAVERS {
         let mut all = leaver(&address);
         meet(&mut all, &mut other);
-        leave(all, &mut other);
+        leave(all, &mut other, &["words"], &[]);
     }
     other.finish(|| {});
 }
@@ -125,7 +138,19 @@ fn last_words_of_peers_that_are_known_arrive() {
 fn words_of_peers_that_nobody_knew_arrive() {
     let (mut other, address) = Other::start("stopped::helper", "");
     for _ in 0..LEAVERS {
-        leave(leaver(&address), &mut other);
+        leave(leaver(&address), &mut other, &["words"], &[]);
+    }
+    other.finish(|| {});
+}
+
+/// A process that sends something to a peer before it has looked what that one has said finds nobody there.
+#[test]
+fn words_of_peers_that_were_only_known_arrive() {
+    let (mut other, address) = Other::start("stopped::helper", "");
+    for _ in 0..LEAVERS {
+        let all = leaver(&address);
+        let own = format!("{:x}", all[0].endpoint.address());
+        leave(all, &mut other, &["know", &own], &["send"]);
     }
     other.finish(|| {});
 }
