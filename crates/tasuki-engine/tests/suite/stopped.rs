@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use tasuki_engine::{Address, Completion, Endpoint, Options};
+use tasuki_engine::{Address, Completion, Endpoint, Options, Standing};
 
 use crate::node::{Lane, Node, options, run};
 use crate::other::Other;
@@ -40,14 +40,14 @@ fn helper() {
         match lines.try_recv().as_deref() {
             Ok("end") => return node.endpoint.close(),
             Ok("greet") => greet(&mut node, &lines.recv().unwrap().parse().unwrap()),
-            Ok("words") => await_words(&mut node),
-            Ok("know") => {
+            Ok("say") => {
                 node.peers.push(node.endpoint.add_peer(&lines.recv().unwrap().parse().unwrap()));
-                await_words(&mut node);
-                // It may send before it looks whether something has come.
-                assert_eq!(lines.recv().unwrap(), "send");
-                node.send(node.peers.len() - 1, Some(GREETING), &[1; 8]);
+                node.send(node.peers.len() - 1, Some(LAST_WORDS), &[3; 8]);
+                println!("SAYS said");
             }
+            Ok("words") => (0..WORDS).for_each(|_| {
+                node.recv(None, Some(LAST_WORDS), 0, 8);
+            }),
             Ok(other) => panic!("no task: {other}"),
             Err(_) => {}
         }
@@ -62,12 +62,6 @@ fn helper() {
             println!("SAYS got");
             node.done.clear();
         }
-    }
-}
-
-fn await_words(node: &mut Node) {
-    for _ in 0..WORDS {
-        node.recv(None, Some(LAST_WORDS), 0, 8);
     }
 }
 
@@ -105,10 +99,9 @@ pub fn meet(all: &mut [Node], other: &mut Other) {
     all[0].done.clear();
 }
 
-/// Says its last words and leaves while the other process stands still, which is told something before and
-/// after that.
-fn leave(mut leaver: Vec<Node>, other: &mut Other, before: &[&str], after: &[&str]) {
-    before.iter().for_each(|line| other.tell(line));
+/// Says its last words and leaves while the other process stands still.
+fn leave(mut leaver: Vec<Node>, other: &mut Other) {
+    other.tell("words");
     other.stop();
     sleep(STOPPED);
     for _ in 0..WORDS {
@@ -118,7 +111,6 @@ fn leave(mut leaver: Vec<Node>, other: &mut Other, before: &[&str], after: &[&st
         all[0].done.iter().filter(|done| matches!(done, Completion::Send { .. })).count() >= WORDS
     });
     leaver.pop().unwrap().endpoint.close();
-    after.iter().for_each(|line| other.tell(line));
     other.go_on();
     assert_eq!(other.hear_with(|| {}), "got");
 }
@@ -129,7 +121,7 @@ fn last_words_of_peers_that_are_known_arrive() {
     for _ in 0..LEAVERS {
         let mut all = leaver(&address);
         meet(&mut all, &mut other);
-        leave(all, &mut other, &["words"], &[]);
+        leave(all, &mut other);
     }
     other.finish(|| {});
 }
@@ -138,19 +130,26 @@ fn last_words_of_peers_that_are_known_arrive() {
 fn words_of_peers_that_nobody_knew_arrive() {
     let (mut other, address) = Other::start("stopped::helper", "");
     for _ in 0..LEAVERS {
-        leave(leaver(&address), &mut other, &["words"], &[]);
+        leave(leaver(&address), &mut other);
     }
     other.finish(|| {});
 }
 
 /// A process that sends something to a peer before it has looked what that one has said finds nobody there.
 #[test]
-fn words_of_peers_that_were_only_known_arrive() {
+fn a_peer_that_was_never_met_has_not_ended_before_its_words_have_come() {
     let (mut other, address) = Other::start("stopped::helper", "");
-    for _ in 0..LEAVERS {
-        let all = leaver(&address);
-        let own = format!("{:x}", all[0].endpoint.address());
-        leave(all, &mut other, &["know", &own], &["send"]);
-    }
-    other.finish(|| {});
+    let mut all = leaver(&address);
+    other.tell("say");
+    other.tell(&format!("{:x}", all[0].endpoint.address()));
+    assert_eq!(other.hear_with(|| {}), "said");
+    other.kill();
+    all[0].send(1, Some(ANSWER), &[2; 8]);
+    let words = all[0].recv(None, Some(LAST_WORDS), 0, 8);
+    let peer = all[0].peers[1];
+    run(&mut all, |all| all[0].endpoint.standing(peer) != Standing::Present);
+    all[0].turn();
+    let is_received = |done: &Completion| matches!(done, Completion::Recv { .. });
+    assert!(all[0].done.iter().any(is_received), "{:?}", all[0].done);
+    assert_eq!(all[0].bytes(words), [3; 8]);
 }
