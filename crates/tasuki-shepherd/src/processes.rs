@@ -31,7 +31,7 @@ pub fn descendants(of: i32) -> Vec<Process> {
     found
 }
 
-/// The processes of this host that are of a job, known by the variable [`JOB_ID`]. Zombies have no environment.
+/// The processes of this host that are of a job by the variable [`JOB_ID`]. Zombies have no environment.
 pub fn of_job(id: &str) -> Vec<i32> {
     all().into_iter().filter(|pid| is_of_job(*pid, id)).collect()
 }

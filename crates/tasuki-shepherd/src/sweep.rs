@@ -11,8 +11,8 @@ use std::{collections::BTreeSet, io, path::Path, thread, time::Duration};
 const ROUNDS: u32 = 500;
 
 /// Kills what is left of a job whose shepherd was killed, and removes its cgroup. Without a cgroup, the
-/// processes of this host's network are found by their variable [`JOB_ID`](crate::JOB_ID), which a program can
-/// take away. May be called again.
+/// processes of this host's network are found by their variable [`JOB_ID`](crate::JOB_ID), which a program
+/// can take away. May be called again.
 /// Returns how many processes were killed. It waits until they are gone, for five seconds at most as a rule;
 /// where processes sleep in the kernel, reading what they are may take as long as their sleep.
 ///

@@ -168,7 +168,7 @@ impl Engine {
 
 /// Ends.
 impl Engine {
-    /// Ends everything with a peer whose process has ended, once all that it has said on this host is received.
+    /// Ends everything with a peer whose process has ended, once all that it has said on this host has come.
     fn end_peer(&mut self, peer: Peer, reason: String) {
         if !self.shm.wait_for_rest(peer, &self.peers) {
             self.fail_peer(peer, reason);
