@@ -213,6 +213,10 @@ pub struct JobView {
     /// Its last checkpoint, from which it can go on after its end.
     #[serde(default)]
     pub checkpoint: Option<Checkpoint>,
+    /// For how many seconds its processes have been saved, or made again from a checkpoint, if they are just
+    /// now: they stand still.
+    #[serde(default)]
+    pub saving: Option<u64>,
     /// Why the last try of a checkpoint failed, if it did.
     #[serde(default)]
     pub unsaved: Option<String>,
@@ -228,6 +232,11 @@ impl JobView {
             Some(Task { array, index }) => format!("{array}_{index}"),
             None => self.id.to_string(),
         }
+    }
+
+    /// Whether its ranks run now: they stand still neither for its user or an urgent job nor for a checkpoint.
+    pub fn moves(&self) -> bool {
+        self.state == State::Running && self.frozen.is_none() && self.saving.is_none()
     }
 
     /// Seconds from one checkpoint to the next, as things stand; `None`: there are none.

@@ -77,7 +77,9 @@ fn watch(fleet: Fleet, job: &str, limit: Duration, runs: &impl Fn() -> Option<bo
         if is_seen(&load, job) || (load.awaited.is_empty() && is_due(&mut blind) && is_told_blind()) {
             blind.end();
         }
-        let is_moving = seen.moves(&load, job);
+        // One that is held, or saved by a checkpoint, stands still for that; so it is asked when it is time.
+        let stands = || since.elapsed() >= due && runs() == Some(false);
+        let is_moving = seen.moves(&load, job) || stands();
         seen.newly_silent(&load).iter().for_each(|words| eprintln!("tasuki: {words}"));
         if is_moving {
             (since, due) = (Instant::now(), limit);
@@ -85,7 +87,7 @@ fn watch(fleet: Fleet, job: &str, limit: Duration, runs: &impl Fn() -> Option<bo
                 eprintln!("tasuki: messages move again");
             }
         } else if since.elapsed() >= due && !is_told {
-            is_told = tell(watcher.fleet(), job, since, limit, &mut said);
+            is_told = tell(watcher.fleet(), job, (since, limit), runs, &mut said);
             // Debuggers stop ranks for a moment, which those that compute are to notice seldom.
             due = since.elapsed() * 2;
         }
@@ -136,11 +138,20 @@ impl Seen {
 }
 
 /// Says why nothing has moved since then; returns whether there was something to say. Why nothing is known of
-/// any rank is said unless it is among what was `said`.
-fn tell(fleet: &Fleet, job: &str, since: Instant, limit: Duration, said: &mut BTreeSet<String>) -> bool {
+/// any rank is said unless it is among what was `said`; nothing is if the job stands still meanwhile.
+fn tell(
+    fleet: &Fleet,
+    job: &str,
+    (since, limit): (Instant, Duration),
+    runs: &impl Fn() -> Option<bool>,
+    said: &mut BTreeSet<String>,
+) -> bool {
     let selection = Selection { job: Some(job.to_owned()), ..Selection::default() };
     let (found, problems) = examine(fleet, || Stacks::of(fleet, &selection, |_| {}));
     let quiet = since.elapsed();
+    if runs() == Some(false) {
+        return false;
+    }
     let told: Vec<&Verdict> = found.iter().filter(|found| is_told(found.state, quiet, limit)).collect();
     for found in &told {
         let (title, word) = (title(found), word(found.state));

@@ -87,6 +87,7 @@ impl Entry {
             notice: None,
             ending: None,
             checkpoint: None,
+            saving: None,
             unsaved: None,
             uncopied: None,
         };

@@ -6,6 +6,7 @@ use std::{
     io::{self, ErrorKind, Read, Write},
     net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream},
     os::fd::{AsFd, BorrowedFd},
+    thread,
     time::{Duration, Instant},
 };
 use tasuki_control::{FrameError, Frames, Hello};
@@ -20,8 +21,23 @@ const GREETING: Duration = Duration::from_secs(5);
 /// Bytes that are encrypted at a time.
 const PIECE: usize = 64 << 10;
 
-/// Listens on all addresses of this host, for sockets that never block.
+/// How often, and how long apart, it is tried to listen at a port that is taken: 5 s.
+const TRIES: u32 = 100;
+const TRY: Duration = Duration::from_millis(50);
+
+/// Listens on all addresses of this host, for sockets that never block. A port that is taken is tried again
+/// for a while: a daemon that has just ended may have left its socket to a command that it was starting.
 pub(crate) fn listen(port: u16) -> io::Result<TcpListener> {
+    for _ in 1..TRIES {
+        match listen_now(port) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse => thread::sleep(TRY),
+            other => return other,
+        }
+    }
+    listen_now(port)
+}
+
+fn listen_now(port: u16) -> io::Result<TcpListener> {
     let any = |address: SocketAddr| TcpListener::bind(address);
     // Where IPv6 is off, IPv4 is all there is.
     let listener =
@@ -192,5 +208,22 @@ fn why(error: io::Error) -> Why {
     match error.kind() {
         ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => "it closed the connection".into(),
         _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tasuki_testkit::ports::own_port;
+
+    #[test]
+    fn a_port_that_is_taken_for_a_moment_is_waited_for() {
+        let port = own_port();
+        let holder = listen_now(port).expect("it is free");
+        let waits = thread::spawn(move || listen(port));
+        // As a rule it finds the port taken meanwhile.
+        thread::sleep(TRY);
+        drop(holder);
+        waits.join().expect("no panic").expect("it is free again");
     }
 }

@@ -67,7 +67,8 @@ pub fn untold(jobs: &[String]) {
 fn why(job: &JobView) -> String {
     let unsaved = job.unsaved.as_ref().map(|why| format!("not saved: {why}"));
     let uncopied = job.uncopied.as_ref().map(|why| format!("not copied: {why}"));
-    let reasons = [job.reason.clone(), unsaved, uncopied];
+    let saving = job.saving.map(|seconds| format!("has stood still for a checkpoint for {seconds} s"));
+    let reasons = [job.reason.clone(), saving, unsaved, uncopied];
     let reason = reasons.into_iter().flatten().collect::<Vec<_>>().join("; ");
     match job.terms.begin.filter(|begin| job.state == State::Waiting && *begin > now()) {
         Some(begin) => format!("{reason}: {}", local(begin, "%Y-%m-%d %H:%M:%S")),

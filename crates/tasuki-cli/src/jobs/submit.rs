@@ -8,7 +8,7 @@ use signal_hook::{
 };
 use std::{fs::File, io, os::fd::AsFd, process::ExitCode, thread};
 use tasuki_args::{Checkpoints, JobName, OmpArgs, ProgramArgs, RunArgs, SubmitArgs, seconds};
-use tasuki_control::{JobId, Reply, Request, State, Terms, Work};
+use tasuki_control::{JobId, Reply, Request, Terms, Work};
 use tasuki_copy::{Needed, Wanted};
 use tasuki_fleet::Fleet;
 use tasuki_hang::HangWatch;
@@ -43,16 +43,16 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         let watch = arguments.watch_hangs.map(|limit| {
             // In a host of a lab the lab is found without its name.
             let fleet = Fleet::find(None, arguments.cluster.as_deref())?;
-            Ok::<_, Failure>(HangWatch::start(fleet, job.to_string(), limit, move || Some(runs(job))))
+            Ok::<_, Failure>(HangWatch::start(fleet, job.to_string(), limit, move || runs(job)))
         });
         watch.transpose()
     })
 }
 
-/// Whether a job runs now, by what its queue says.
-fn runs(job: JobId) -> bool {
+/// Whether a job's ranks run now, by what its queue says; `None`: the queue says nothing.
+fn runs(job: JobId) -> Option<bool> {
     let jobs = Client::connect(tasuki_args::VERSION).and_then(|mut client| client.jobs(false));
-    jobs.is_ok_and(|(jobs, _)| jobs.iter().any(|view| view.id == job && view.state == State::Running))
+    jobs.ok().map(|(jobs, _)| jobs.iter().any(|view| view.id == job && view.moves()))
 }
 
 /// Runs an OpenMP program on several hosts, as [`run`] runs a job.

@@ -30,6 +30,11 @@ struct Round {
 pub(super) struct Rounds(BTreeMap<JobId, Round>);
 
 impl Rounds {
+    /// For how many seconds a job has been saved or restarted, if it is.
+    pub fn seconds(&self, job: JobId) -> Option<u64> {
+        self.0.get(&job).map(|round| round.begun.elapsed().as_secs())
+    }
+
     /// A command has gone, or all of a host.
     pub fn drop_clients(&mut self, is_gone: impl Fn(&Client) -> bool) {
         self.0.values_mut().for_each(|round| round.clients.retain(|client| !is_gone(client)));

@@ -54,7 +54,8 @@ impl Head {
     /// told.
     pub(super) fn jobs(&self, user: &User, history: bool, from: JobId) -> Reply {
         let views = self.queue.views(history).into_iter().filter(|view| view.id >= from);
-        let (jobs, next) = page(views.map(|view| seen_by(user, view)));
+        let now = |view: JobView| JobView { saving: self.rounds.seconds(view.id), ..view };
+        let (jobs, next) = page(views.map(|view| seen_by(user, now(view))));
         Reply::Jobs { jobs, next, untold: self.queue.untold() }
     }
 }
@@ -127,6 +128,7 @@ mod tests {
             notice: None,
             ending: None,
             checkpoint: None,
+            saving: None,
             unsaved: None,
             uncopied: None,
         }
