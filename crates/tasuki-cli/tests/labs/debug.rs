@@ -152,6 +152,8 @@ fn ranks_that_a_signal_has_stopped_or_ended_are_known() {
         assert!(text(&blind).contains(part), "{part} is missing in {}", text(&blind));
     }
     lab.sh("n2", "pkill -STOP stuck");
+    // A process that waits for a processor stops when it has one.
+    eventually("it stands still", || lines(&lab, "State").contains("(stopped)"));
     let stopped = run(&lab, &["--stopped", "--command", "print 7"]);
     assert!(stopped.status.success() && text(&stopped).contains("[1] $1 = 7"), "{}", text(&stopped));
     assert!(lines(&lab, "State").contains("(stopped)"), "it is left as it was found");

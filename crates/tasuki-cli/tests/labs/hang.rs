@@ -208,7 +208,8 @@ fn a_job_that_hangs_is_told_while_it_runs() {
         let unseen = watched(unseen.arg("crossed"), &log);
         let told = || fs::read_to_string(&log).expect("a file");
         eventually("the user to be told", || told().contains("does not see this program"));
-        assert!(told().contains("ranks 0-1 have not come to Tasuki"), "{}", told());
+        // It is told of the ranks that have been started by then.
+        assert!(told().contains("not come to Tasuki"), "{}", told());
         // Time for two more looks.
         std::thread::sleep(std::time::Duration::from_secs(3));
         drop(unseen);
@@ -277,20 +278,21 @@ fn a_rank_that_its_launcher_does_not_answer_is_told() {
     let mut job = run_over("tasuki", &lab, mpi.name, 2, Path::new("/bin/sh"));
     job.args(["-c", stops]).arg(&binary).stdin(Stdio::null()).stdout(Stdio::null());
     let _job = Background(job.spawn().expect("starts"));
-    let mut found = Value::Null;
-    eventually("the rank to be told", || {
-        let asked = tasuki().args(["hang", "--json", "--lab", &lab.name]).output().expect("starts");
-        found = serde_json::from_slice(&asked.stdout).unwrap_or_else(|_| panic!("{}", text(&asked)));
-        found[0]["why"].as_str().is_some_and(|why| why.contains("waits for its launcher, in PMIx_Init"))
-    });
-    let found = &found[0];
-    let why = found["why"].as_str().expect("words");
-    assert!(why.contains("not come to Tasuki") && found["state"] == "suspected", "{found}");
     let waits = |group: &Value| {
         group["place"]["call"].as_str().is_some_and(|call| call.starts_with("MPI_Init"))
             && group["ranks"].as_array().is_some_and(|ranks| ranks.contains(&1.into()))
     };
-    assert!(found["groups"].as_array().is_some_and(|groups| groups.iter().any(waits)), "{found}");
+    let mut found = Value::Null;
+    // For a moment rank 0 waits in the same way, for a launcher that answers.
+    eventually("the rank to be told", || {
+        let asked = tasuki().args(["hang", "--json", "--lab", &lab.name]).output().expect("starts");
+        found = serde_json::from_slice(&asked.stdout).unwrap_or_else(|_| panic!("{}", text(&asked)));
+        found[0]["why"].as_str().is_some_and(|why| why.contains("waits for its launcher, in PMIx_Init"))
+            && found[0]["groups"].as_array().is_some_and(|groups| groups.iter().any(waits))
+    });
+    let found = &found[0];
+    let why = found["why"].as_str().expect("words");
+    assert!(why.contains("not come to Tasuki") && found["state"] == "suspected", "{found}");
     let asked = ok(tasuki().args(["stacks", "--lab", &lab.name]));
     assert!(asked.contains("not come to Tasuki") && asked.contains("MPI_Init"), "{asked}");
 }

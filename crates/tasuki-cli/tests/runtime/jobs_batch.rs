@@ -119,7 +119,10 @@ fn the_daemons_unit_comes_and_goes() {
         let notes: serde_json::Value = serde_json::from_str(&said).expect("JSON");
         lab.run(host, &["kill", "-9", &notes[0]["pid"].to_string()]);
     }
-    eventually("no daemon", || !tasuki(&["hosts"]).output().expect("runs").status.success());
+    for host in ["n1", "n2"] {
+        let status = [tasuki_lab_program(), "daemon", "--status"];
+        eventually("no daemon", || !lab.exec(host, &status).output().expect("runs").status.success());
+    }
     ["n1", "n2"].iter().for_each(|host| start_unit(&lab, host, &unit));
     eventually("both daemons", || tasuki(&["hosts"]).output().expect("runs").status.success());
     // Applying again, without naming the runtime, leaves the unit where it is.

@@ -3,8 +3,8 @@
 
 use crate::support::{
     eventually,
-    jobs::{Cluster, parent, processes, tasuki_lab_program},
-    ok, skip_without_root, text,
+    jobs::{Cluster, JOB_MARK, parent, processes, tasuki_lab_program},
+    ok, skip_without_root, text, unique,
 };
 
 #[test]
@@ -128,7 +128,10 @@ fn a_database_of_users_that_does_not_answer_ends_no_job() {
     ok(&mut cluster.lab.exec("n2", &[tasuki_lab_program(), "cancel", &job]));
     cluster.until(&job, "cancelled");
     // The names come.
-    cluster.lab.sh("n2", "cat /run/known > /run/names; umount /etc/passwd");
+    cluster.lab.sh("n2", "cat /run/known > /run/names");
+    eventually("nobody reads the names", || {
+        cluster.lab.exec("n2", &["umount", "/etc/passwd"]).status().is_ok_and(|ended| ended.success())
+    });
     eventually("an answer", || {
         let asked = cluster.as_user("nobody", "n2", &["jobs"]).output().expect("runs");
         asked.status.success()
@@ -198,11 +201,17 @@ fn a_job_is_its_users_alone() {
     }
     let cluster = Cluster::up("jobs-users", 2);
     let script = "id -un; id -Gn; while :; do sleep 0.1; done";
-    let submitted =
-        cluster.as_user("nobody", "n2", &["submit", "-n", "2", "sh", "-c", script]).output().expect("runs");
+    let mark = unique("job");
+    let mut submit = cluster.as_user("nobody", "n2", &["submit", "-n", "2", "sh", "-c", script]);
+    let submitted = submit.env(JOB_MARK, &mark).output().expect("runs");
     assert!(submitted.status.success(), "{}", text(&submitted));
     let job = String::from_utf8(submitted.stdout).expect("UTF-8").trim().to_owned();
     cluster.until(&job, "running");
+    let sleeps =
+        |pid: &&i32| std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "sleep\n");
+    eventually("both ranks to have said who they are", || {
+        processes(&mark).iter().filter(sleeps).count() == 2
+    });
     for verb in ["cancel", "hold", "resume", "attach"] {
         let asked = cluster.as_user("daemon", "n1", &[verb, &job]).output().expect("runs");
         let said = text(&asked);

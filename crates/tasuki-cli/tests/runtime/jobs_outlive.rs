@@ -62,7 +62,7 @@ fn a_job_outlives_the_daemon_of_any_of_its_hosts() {
     // The other host's daemon, that of the queue, and both at once; killed, and started anew in order.
     for victims in [&["n2"][..], &["n1"], &["n1", "n2"]] {
         let job = counter(&cluster, 2, "until [ -e /run/go-on ]; do sleep 0.01; done");
-        eventually("both ranks", || processes(&job.mark).len() >= 2);
+        eventually("both ranks", || ranks(&job.mark).len() == 2);
         victims.iter().for_each(|host| cluster.kill_daemon(host));
         if victims == ["n2"] {
             eventually("its reason", || {
@@ -79,9 +79,11 @@ fn a_job_outlives_the_daemon_of_any_of_its_hosts() {
         ["n1", "n2"].iter().for_each(|host| drop(cluster.lab.sh(host, "rm /run/go-on")));
     }
     // A rank that fails while nobody listens is what ended its job.
-    let (job, mark) =
-        cluster.script(2, "[ $RANK = 0 ] || { until [ -e /run/gate ]; do sleep 0.01; done; exit 9; }");
-    eventually("the second rank", || !processes(&mark).is_empty());
+    let fails = "[ $RANK = 0 ] || { touch /run/there; until [ -e /run/gate ]; do sleep 0.01; done; exit 9; }";
+    let (job, mark) = cluster.script(2, fails);
+    eventually("the second rank", || {
+        cluster.lab.exec("n2", &["test", "-e", "/run/there"]).status().is_ok_and(|found| found.success())
+    });
     ["n1", "n2"].iter().for_each(|host| cluster.kill_daemon(host));
     cluster.lab.sh("n2", "touch /run/gate");
     eventually("its end", || processes(&mark).is_empty());
@@ -106,7 +108,7 @@ fn a_job_that_ended_while_a_daemon_stood_still_is_told_whole() {
     while let Some(host) = hosts.pop() {
         ["n1", "n2"].iter().for_each(|host| drop(cluster.lab.sh(host, "rm -f /run/gate")));
         let (job, mark) = cluster.script(2, &script);
-        eventually("both ranks", || processes(&mark).len() >= 2);
+        eventually("both ranks", || ranks(&mark).len() == 2);
         let daemon = cluster.daemon(host);
         cluster.lab.run(host, &["kill", "-STOP", &daemon]);
         ["n1", "n2"].iter().for_each(|host| drop(cluster.lab.sh(host, "touch /run/gate")));
@@ -173,7 +175,7 @@ fn whatever_is_killed_jobs_go_on_or_end_with_a_reason() {
     for round in 0..rounds() {
         let job = counter(&cluster, 3, "true");
         let attended = (random.below(3) == 0).then(|| cluster.run(&["-n", "1", "sleep", "0.5"]));
-        eventually("all ranks", || processes(&job.mark).len() >= 3);
+        eventually("all ranks", || ranks(&job.mark).len() == 3);
         std::thread::sleep(std::time::Duration::from_millis(random.below(2500)));
         let host = format!("n{}", 1 + random.below(3));
         let ranks = ranks(&job.mark);

@@ -59,7 +59,7 @@ fn hosts_share_memory_under_loss_cuts_and_a_stop() {
             // At once, before anything else, since a job whose process stands still cannot end meanwhile.
             let all = joined(&job.mark);
             let third = (all.len() == 4).then(|| Pid::from_raw(all[2]));
-            stopped = third.filter(|pid| kill(*pid, Signal::SIGSTOP).is_ok());
+            stopped = third.filter(|pid| kill(*pid, Signal::SIGSTOP).is_ok() && stands_still(*pid));
             stopped.is_some() || cluster.job(&job.number)["ended"].is_u64()
         });
         Some((job, stopped?, steps))
@@ -71,6 +71,16 @@ fn hosts_share_memory_under_loss_cuts_and_a_stop() {
     cluster.lab.fault("heal", &["all"]);
     cluster.until(&job.number, "done");
     assert_eq!(heat(&ok(&mut cluster.command("attach", &[&job.number]))), heat_of("1", steps));
+}
+
+/// Waits until a process that was told to stop has done so; false: it has ended before.
+fn stands_still(pid: Pid) -> bool {
+    let state = || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
+    };
+    eventually("it to stop, or to be over", || matches!(state(), Some('T' | 'Z' | 'X') | None));
+    state() == Some('T')
 }
 
 /// A rank that is killed ends the job on all hosts, with its reason.

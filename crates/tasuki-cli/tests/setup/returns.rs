@@ -25,7 +25,8 @@ fn a_nic_that_is_put_back_is_set_up_again() {
         let notes: serde_json::Value = serde_json::from_slice(&said.stdout).expect("JSON");
         notes.as_array().expect("notes").iter().any(|note| note["dead"].to_string().contains("n1:eth1"))
     };
-    assert!(!dead());
+    // On a busy machine hellos are late at times.
+    eventually("no cable is missed", || !dead());
     lab.sh("n1", NIC_OUT);
     eventually("the NIC is missed", dead);
     let diff = || on_lab("diff", &["--offloads", "off"]).expect("runs");

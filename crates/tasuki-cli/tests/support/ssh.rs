@@ -49,7 +49,9 @@ impl Ssh {
 
     /// Starts sshd in a host, on this port.
     pub fn serve_on(&self, lab: &TestLab, host: &str, port: u16) {
-        let start = format!("{} -p {port}", self.start);
+        // It goes into the background before it listens.
+        let listens = format!("until ss -Hltn sport = :{port} | grep -q .; do sleep 0.02; done");
+        let start = format!("({} -p {port}) && timeout 60 sh -c '{listens}'", self.start);
         ok(lab.exec(host, &["sh", "-c", &start]).current_dir(self.path()));
     }
 }
