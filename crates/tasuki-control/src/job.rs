@@ -234,7 +234,7 @@ impl JobView {
         }
     }
 
-    /// Whether its ranks run now: they stand still neither for its user or an urgent job nor for a checkpoint.
+    /// Whether its ranks run now: they stand still neither for a user, nor an urgent job, nor a checkpoint.
     pub fn moves(&self) -> bool {
         self.state == State::Running && self.frozen.is_none() && self.saving.is_none()
     }

@@ -71,7 +71,7 @@ mod tests {
     /// A refused datagram leaves an error in a connected socket, as a NIC that is set down does in a raw one.
     #[test]
     fn an_error_in_the_socket_of_a_raw_lane_ends_one_sleep() {
-        let nobody = UdpSocket::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
+        let nobody = ("127.0.0.1", tasuki_testkit::ports::own_port());
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         socket.connect(nobody).expect("connected");
         socket.send(b"?").expect("sent");

@@ -7,12 +7,14 @@ use std::{
     io::{BufRead, BufReader, Read},
     sync::{
         Arc, Mutex, PoisonError,
-        mpsc::{Receiver, channel, sync_channel},
+        mpsc::{Receiver, RecvTimeoutError, channel, sync_channel},
     },
     thread,
     time::Duration,
 };
 
+/// How many times as long it is waited for a first line of a stream that goes on.
+const PATIENCE: u32 = 10;
 /// How many bytes an answer has at most: the longest tell all rules of a firewall. A longer line comes in
 /// pieces, none of which is an answer.
 pub const ANSWER: usize = 128 << 20;
@@ -66,11 +68,17 @@ impl Tail {
         Self { lines, ended }
     }
 
-    /// The last lines once the stream has ended, or after `limit` if it goes on.
+    /// The last lines once the stream has ended, or after `limit` if it goes on; where there is none, after
+    /// ten times as long.
     pub fn last(&self, limit: Duration) -> Vec<String> {
-        // That the stream has ended and that it has not end the wait alike.
-        let _ = self.ended.recv_timeout(limit);
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        for _ in 0..PATIENCE {
+            let has_ended = self.ended.recv_timeout(limit) == Err(RecvTimeoutError::Disconnected);
+            let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+            if has_ended || !lines.is_empty() {
+                return lines.iter().cloned().collect();
+            }
+        }
+        Vec::new()
     }
 }
 

@@ -4,8 +4,9 @@
 mod common;
 
 use common::{compile, environment, installed, peers, probe};
-use std::{ffi::OsString, fs, os::unix::fs::PermissionsExt, path::Path};
+use std::{ffi::OsString, fs, path::Path};
 use tasuki_launch::{Abi, DetectError, Detected, Detector, Environment, Flavour, Mpi};
+use tasuki_testkit::scripts::write_program;
 
 fn detect_in(env: &Environment, argv: &[OsString], choice: Option<&str>) -> Result<Detected, DetectError> {
     let (probe, peers) = (probe(), peers());
@@ -19,8 +20,7 @@ fn detect(argv: &[&Path], choice: Option<&str>) -> Result<Detected, DetectError>
 
 fn script(folder: &Path, name: &str, text: &str) -> std::path::PathBuf {
     let path = folder.join(name);
-    fs::write(&path, text).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&path, text);
     path
 }
 

@@ -17,7 +17,7 @@ fn batches_of_packets_beyond_the_mtu_are_dropped_one_by_one_and_the_mtu_is_told(
     }
     a.flush().expect_err("three packets exceed the MTU");
     assert_eq!((a.stats().sent_packets, a.stats().send_too_big, a.queued()), (3, 3, 0));
-    let sizes: Vec<usize> = receive_all(&mut b).iter().map(|(_, packet)| packet.len()).collect();
+    let sizes: Vec<usize> = receive_all(&mut b, 3).iter().map(|(_, packet)| packet.len()).collect();
     assert_eq!(sizes, [1472, 1472, 200]);
     let refusal = a.poll_refusal().expect("a refusal");
     assert_eq!((refusal.to, refusal.kind), (b.local(), RefusalKind::TooBig { mtu: 1500 }));
@@ -33,7 +33,7 @@ fn a_full_send_buffer_keeps_the_rest_queued_in_order() {
     // charged to their socket.
     run(
         "tc",
-        &["qdisc", "add", "dev", "lo", "root", "tbf", "rate", "8kbit", "burst", "3000", "limit", "10000000"],
+        &["qdisc", "add", "dev", "lo", "root", "tbf", "rate", "8bit", "burst", "3000", "limit", "10000000"],
     );
     let options = UdpOptions { send_buffer: 1, ..UdpOptions::new([127, 0, 0, 1].into()) };
     let (mut a, mut b) = (UdpLink::bind(&options).unwrap(), bind("127.0.0.1"));
@@ -50,7 +50,7 @@ fn a_full_send_buffer_keeps_the_rest_queued_in_order() {
     // Deleting the qdisc throws away what it held; what was queued here must all go, in order, nothing twice.
     let rest = a.flush().expect("nothing holds packets up any more");
     assert_eq!((handed + rest, a.queued()), (40, 0));
-    let got: Vec<u8> = receive_all(&mut b).iter().map(|(_, packet)| packet[0]).collect();
+    let got: Vec<u8> = receive_all(&mut b, 40 - handed).iter().map(|(_, packet)| packet[0]).collect();
     let tail: Vec<u8> = (handed as u8..40).collect();
     assert!(got.ends_with(&tail), "{got:?} does not end with {tail:?}");
 }

@@ -14,7 +14,7 @@ use std::{
 /// and the kernel's own notice comes milliseconds late.
 const FREEZE_SPIN: Duration = Duration::from_millis(2);
 /// How long the processes of a cgroup that were killed and reaped may take to leave it.
-const REMOVE_LIMIT: Duration = Duration::from_secs(1);
+const REMOVE_LIMIT: Duration = Duration::from_secs(20);
 /// How often a name with a number behind it is tried when a job's name is taken.
 const NAMES: u32 = 1000;
 

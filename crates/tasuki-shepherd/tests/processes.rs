@@ -64,7 +64,7 @@ fn a_job_is_asked_to_end_and_killed_when_it_does_not() {
     for job in both("grace", 2, text) {
         let (mut ran, state) = Job::started(&job);
         (0..2).for_each(|rank| ran.until_written(rank, "up"));
-        ran.send(Command::End { grace_ms: 3000 });
+        ran.send(Command::End { grace_ms: 10_000 });
         ran.run_out();
         assert_eq!((ran.ends[&0], ran.ends[&1]), (End::Exit(5), End::Signal(9)), "{}", ran.said());
         assert!(ran.out(1).contains("asked"));
@@ -136,9 +136,9 @@ fn a_job_stands_still_and_goes_on() {
         for _ in 0..3 {
             ran.send(Command::Freeze);
             ran.until(|event| matches!(event, Event::Frozen { .. }));
-            // What was written before stands in the pipes; after that nothing comes.
-            while ran.step(Duration::from_millis(300)).unwrap().is_some() {}
-            assert!(ran.step(Duration::from_millis(200)).unwrap().is_none(), "{:?}", state.residence);
+            // What was written before stands in the pipes, and may be read late; after that nothing comes.
+            let late = (0..50).take_while(|_| ran.step(Duration::from_millis(300)).unwrap().is_some());
+            assert!(late.count() < 50, "{:?}", state.residence);
             ran.send(Command::Thaw);
             ran.until(|event| matches!(event, Event::Thawed { .. }));
             ran.until(|event| matches!(event, Event::Output { rank: 1, .. }));

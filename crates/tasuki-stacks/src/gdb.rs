@@ -180,7 +180,8 @@ mod tests {
         sys::signal::{Signal, kill},
         unistd::Pid,
     };
-    use std::{os::unix::fs::PermissionsExt, process::Child};
+    use std::process::Child;
+    use tasuki_testkit::scripts::write_program;
 
     #[test]
     fn threads_are_numbered_as_the_kernel_does() {
@@ -239,8 +240,7 @@ mod tests {
         let pid = sleeper.0.id();
         // What gdb leaves if it is ended before it has seen that its process has stopped.
         let script = folder.path().join("gdb");
-        fs::write(&script, format!("#!/bin/sh\nkill -STOP {pid}\nexec sleep 300\n")).expect("writes");
-        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("changes");
+        write_program(&script, &format!("#!/bin/sh\nkill -STOP {pid}\nexec sleep 300\n"));
         let error = threads_by(script.as_os_str(), Duration::from_millis(500), pid).expect_err("no answer");
         assert!(error.contains("has not answered"), "{error}");
         sleeper.becomes(false);

@@ -3,6 +3,7 @@
 //! * [`replay`]: the seed of a randomised test, and the command that runs it again.
 //! * [`deaf`]: a file system that never answers.
 //! * [`ports`]: ports that a test has to itself.
+//! * [`scripts`]: programs that a test writes and runs.
 //! * [`defects`]: the proof that a suite can fail, by planted defects.
 //! * [`oracle`] (feature `oracle`): what message layers must do, checked call by call and frame by frame. It
 //!   serves the suite of `tasuki-msg` and the fault simulation of `tasuki-sim`, which differ in what carries
@@ -23,6 +24,7 @@ pub mod model;
 pub mod oracle;
 pub mod ports;
 pub mod replay;
+pub mod scripts;
 #[cfg(feature = "oracle")]
 mod trace;
 

@@ -3,10 +3,11 @@
 
 use std::{
     fs,
-    os::unix::fs::{PermissionsExt, symlink},
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
+use tasuki_testkit::scripts::write_program;
 
 /// A folder that stands for all folders of programs of a machine.
 struct Machine(PathBuf);
@@ -24,9 +25,7 @@ impl Machine {
             symlink(found, folder.join(program)).expect("a link");
         }
         for (script, text) in scripts {
-            let path = folder.join(script);
-            fs::write(&path, format!("#!/bin/sh\n{text}\n")).expect("writes");
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("changes");
+            write_program(&folder.join(script), &format!("#!/bin/sh\n{text}\n"));
         }
         Self(folder)
     }

@@ -324,7 +324,7 @@ mod tests {
                 stream.write_all(&message).unwrap();
             }
         });
-        let report = test(1000, 1).run("n1", &listener);
+        let report = test(5000, 1).run("n1", &listener);
         sender.join().unwrap();
         assert_eq!((report.received.0, report.wrong), (5, vec![("n2".into(), 3)]));
     }

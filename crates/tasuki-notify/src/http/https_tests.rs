@@ -7,6 +7,7 @@ use std::{
     path::Path,
     process::{Child, Command, Stdio},
 };
+use tasuki_testkit::scripts::write_program;
 
 /// Answers each POST with the code that its path names, prints its body, and its port before all.
 const SERVER: &str = r#"
@@ -61,12 +62,10 @@ impl Drop for Server {
 
 #[test]
 fn no_command_line_shows_where_a_user_is_told() {
-    use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().expect("a folder");
     let curl = folder.path().join("curl");
     let script = "#!/bin/sh\ncd ${0%/*}\ntr '\\0' ' ' < /proc/$$/cmdline > words\ncat > input\necho 200\n";
-    std::fs::write(&curl, script).expect("writes");
-    std::fs::set_permissions(&curl, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    write_program(&curl, script);
     let url = "https://example.org/secret";
     assert_eq!(post_by(&curl, url, "{}", &[]), Ok(()));
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("reads");

@@ -8,17 +8,10 @@ enum { ADDRESS = 48 };
 
 static int contexts[2];
 
-/* A TCP port that is free now. */
-static int free_port(void)
+/* A TCP port that no socket gets which asks for any: it is above the kernel's range for these. */
+static int own_port(void)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof at;
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	CHECK(fd >= 0 && !bind(fd, (struct sockaddr *)&at, len));
-	CHECK(!getsockname(fd, (struct sockaddr *)&at, &len));
-	close(fd);
-	return ntohs(at.sin_port);
+	return 65535 - (int)(getpid() % 2000);
 }
 
 static void greet(const char *text)
@@ -92,7 +85,7 @@ int main(void)
 {
 	char port[20];
 
-	snprintf(port, sizeof port, "%d", free_port());
+	snprintf(port, sizeof port, "%d", own_port());
 	pair_fork();
 	if (me == 0)
 		named(port);

@@ -2,9 +2,10 @@
 
 use super::Copies;
 use crate::wire;
+use nix::sys::socket::{Shutdown, shutdown};
 use std::{
     net::TcpListener,
-    os::fd::{AsFd, BorrowedFd},
+    os::fd::{AsFd, AsRawFd, BorrowedFd},
 };
 
 /// The port, if it is not taken.
@@ -30,6 +31,15 @@ impl Door {
     pub fn open(&self, copies: &Copies) {
         while let Some(Ok((socket, _))) = self.0.as_ref().map(TcpListener::accept) {
             copies.serve(socket);
+        }
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        // A command that is being started has a copy of the socket until it runs, which would keep the port.
+        if let Some(listener) = &self.0 {
+            let _ = shutdown(listener.as_raw_fd(), Shutdown::Both);
         }
     }
 }
