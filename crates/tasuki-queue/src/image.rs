@@ -139,8 +139,8 @@ fn no_room(queue: &Queue, view: &tasuki_control::JobView, hosts: &[HostIndex], r
     let room = Floor::now(&queue.hosts, &queue.jobs).room(view.terms.sharing, ranks, ranks);
     for (host, part) in hosts.iter().zip(&view.parts) {
         let name = &queue.hosts[*host].name;
-        if !queue.hosts[*host].takes_jobs() {
-            return Some(format!("{name} does not take jobs; `tasuki hosts` says why"));
+        if let Some(why) = queue.hosts[*host].absence() {
+            return Some(format!("it ran on {name}, which does not take jobs: {why}"));
         }
         let wanted = (part.ranks.len() as u32).min(queue.hosts[*host].slots());
         if room.free[*host] < wanted {

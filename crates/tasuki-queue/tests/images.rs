@@ -221,7 +221,7 @@ fn a_job_that_is_over_goes_on_where_its_hosts_have_room() {
     finish(&mut queue, 90, other, 0);
     queue.host_lost(90, 1, Presence::Lost("no answer".into()));
     let refused = revive(&mut queue, 95, &anna, saved.clone(), 40).unwrap_err().to_string();
-    assert!(refused.contains("does not take jobs"), "{refused}");
+    assert!(refused.contains("does not take jobs") && refused.contains("no answer"), "{refused}");
     queue.host_up(96, 1, 1);
     assert!(revive(&mut queue, 97, &user("otto"), saved.clone(), 40).is_err());
     drain(&mut queue);

@@ -12,7 +12,7 @@ pub use submit::{omp, run, submit};
 use lab::in_lab;
 use std::process::ExitCode;
 use tasuki_args::{AttachArgs, ChangeArgs, HostsListArgs, JobName, JobsArgs};
-use tasuki_control::{JobId, Reply, Request, Task};
+use tasuki_control::{ChangeRecord, JobId, Reply, Request, Task};
 use tasuki_job::Printer;
 use tasuki_runtime::{Client, RuntimeError};
 use tasuki_terminal::{Failure, print_json};
@@ -26,15 +26,15 @@ fn odd(reply: &Reply) -> Failure {
     RuntimeError::odd(reply).into()
 }
 
-/// The number of a job that a user names; only tasks of arrays have to be looked for.
-fn number(client: &mut Client, name: JobName) -> Result<JobId, Failure> {
-    let Some(index) = name.index else { return Ok(name.number) };
+/// The number of a job that a user names; only tasks of arrays have to be looked for. `Err` within: why there
+/// is none.
+fn number(client: &mut Client, name: JobName) -> Result<Result<JobId, String>, Failure> {
+    let Some(index) = name.index else { return Ok(Ok(name.number)) };
     let (jobs, _) = client.jobs(true)?;
     let task = Some(Task { array: name.number, index });
     let found = jobs.iter().find(|job| job.task == task).map(|job| job.id);
-    found.ok_or_else(|| {
-        Failure::new(format!("there is no task {name} that has begun; `tasuki jobs --history` lists all"))
-    })
+    let none = || format!("there is no task {name} that has begun; `tasuki jobs --history` lists all");
+    Ok(found.ok_or_else(none))
 }
 
 /// Lists jobs.
@@ -78,7 +78,7 @@ pub fn attach(arguments: &AttachArgs) -> Result<ExitCode, Failure> {
         return Ok(code);
     }
     let mut client = connect()?;
-    let job = number(&mut client, arguments.job)?;
+    let job = number(&mut client, arguments.job)?.map_err(Failure::new)?;
     let view = client.jobs(true)?.0.into_iter().find(|view| view.id == job);
     let mpi = view.as_ref().and_then(|view| view.mpi.as_deref());
     let tagged = view.as_ref().is_some_and(|view| view.terms.labelled);
@@ -93,8 +93,12 @@ pub fn change(arguments: &ChangeArgs, request: impl Fn(JobId) -> Request) -> Res
     let mut client = connect()?;
     let (mut changes, mut refused) = (Vec::new(), Vec::new());
     for name in &arguments.jobs {
-        let job = number(&mut client, *name)?;
-        let change = client.change(job, name.to_string(), &request(job))?;
+        let change = match number(&mut client, *name)? {
+            Ok(job) => client.change(job, name.to_string(), &request(job))?,
+            Err(why) => {
+                ChangeRecord::of(name.number, name.to_string(), Err(why)).map_err(|reply| odd(&reply))?
+            }
+        };
         match change.line() {
             Ok(line) => line.iter().filter(|_| !arguments.json).for_each(|line| println!("{line}")),
             Err(why) => refused.push(why.to_owned()),

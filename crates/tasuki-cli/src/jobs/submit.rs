@@ -153,7 +153,10 @@ fn cancel(mut signals: Signals, job: JobId) {
 fn terms(client: &mut Client, arguments: &SubmitArgs) -> Result<Terms, Failure> {
     let SubmitArgs { terms: arguments, sharing, .. } = arguments;
     let mut numbers = |names: &[JobName]| {
-        names.iter().map(|name| number(client, *name)).collect::<Result<Vec<JobId>, Failure>>()
+        names
+            .iter()
+            .map(|name| number(client, *name)?.map_err(Failure::new))
+            .collect::<Result<Vec<JobId>, Failure>>()
     };
     Ok(Terms {
         name: arguments.name.clone(),

@@ -71,6 +71,10 @@ fn arrays_and_jobs_after_others_outlive_the_queues_daemon() {
         assert_eq!(said, format!("task {index}\n"));
     }
     cluster.refused("attach", &[&format!("{array}_4")], "there is no task");
+    let said = cluster.output("cancel", &["--json", &format!("{array}_4"), "9999"]).stdout;
+    let said: serde_json::Value = serde_json::from_slice(&said).expect("JSON");
+    let errors = [0, 1].map(|at| said[at]["error"].as_str().expect("an error"));
+    assert!(errors[0].contains("there is no task") && errors[1].contains("9999"), "{errors:?}");
     let whole = cluster.until(&array, "failed");
     assert_eq!(whole["reason"], format!("1 of 3 tasks did not end well: {array}_3"));
     assert_eq!(cluster.job(&after)["state"], "cancelled");
