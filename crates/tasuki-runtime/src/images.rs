@@ -12,6 +12,8 @@ mod manifest;
 mod nics;
 mod outside;
 mod processes;
+mod restart;
+mod shared;
 mod transfer;
 
 pub(crate) use manifest::Manifest;
@@ -19,14 +21,14 @@ pub(crate) use processes::{go_on, of_shepherd};
 use std::{
     collections::BTreeMap,
     fs,
-    io::{self, ErrorKind, Read, Write},
+    io::{self, Read, Write},
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     process::Stdio,
     sync::atomic::AtomicBool,
 };
 use tasuki_control::{Epoch, JobId};
-use tasuki_shepherd::{RESIDENCE, Residence};
+use tasuki_shepherd::Residence;
 pub(crate) use transfer::{hear, say};
 
 /// Extension of the folder of a checkpoint that is not known to be whole on all hosts.
@@ -241,55 +243,5 @@ impl Images {
         let _ = fs::remove_dir_all(&whole);
         self.keep(job, epoch).map_err(|error| format!("cannot make {}: {error}", whole.display()))?;
         Ok(manifest)
-    }
-
-    /// Makes the processes of a job again, which stand still then, and puts the shepherd's socket at
-    /// `socket`. Returns the shepherd's process and what is known of the job.
-    pub fn restore(
-        &self,
-        (job, epoch): (JobId, Epoch),
-        manifest: &Manifest,
-        socket: &Path,
-        stop: &AtomicBool,
-    ) -> Result<Flock, String> {
-        let folder = self.whole(job, epoch);
-        let criu = criu::Criu::find()?;
-        processes::wait_free(&manifest.numbers(), stop)?;
-        let made = manifest.put_back(&folder)?;
-        let flock = manifest.flock();
-        let cgroup = processes::make_cgroup(&flock.residence, stop);
-        cgroup.map_err(|error| format!("the job's cgroup cannot be made: {error}"))?;
-        match fs::remove_file(socket) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(format!("cannot remove {}: {error}", socket.display()));
-            }
-            _ => {}
-        }
-        // By this the job's processes are found if its shepherd is killed.
-        let note = socket.with_extension(RESIDENCE);
-        let noted = serde_json::to_vec(&flock.residence).map_err(io::Error::other);
-        let noted = noted.and_then(|text| fs::write(&note, text));
-        noted.map_err(|error| format!("cannot write {}: {error}", note.display()))?;
-        let lock = files::lock(&self.of_job(job).join(RESTORING));
-        let lock =
-            lock.map_err(|error| format!("cannot make a file in {}: {error}", self.folder.display()))?;
-        let made_again = nics::for_this_machine(&folder.join(CRIU), manifest.nics())
-            .and_then(|here| criu.restore(&here, manifest.clock(), Stdio::from(lock), stop));
-        nics::forget(&folder.join(CRIU));
-        if made_again.is_err() {
-            // CRIU leaves processes half made where one of them is killed.
-            processes::end(manifest.processes(), job, criu.program());
-        }
-        made_again?;
-        let members = manifest.processes().iter().copied().filter(|pid| *pid != flock.shepherd);
-        let entered = processes::enter_cgroup(&flock.residence, members);
-        let entered = entered.map_err(|error| format!("they cannot enter the job's cgroup: {error}"));
-        match entered.and_then(|()| manifest.verify(&made)) {
-            Ok(()) => Ok(flock),
-            Err(why) => {
-                processes::end(manifest.processes(), job, criu.program());
-                Err(format!("the processes were made again, and ended: {why}"))
-            }
-        }
     }
 }

@@ -24,10 +24,13 @@ pub(super) fn sync(folder: &Path) -> io::Result<()> {
     Ok(syncfs(File::open(folder)?)?)
 }
 
-/// Copies a file, and leaves pieces of zero bytes as holes.
-pub(super) fn copy(from: &Path, to: &Path, mode: u32) -> io::Result<u64> {
-    let mut source = File::open(from)?;
-    let mut target = fs::OpenOptions::new().create_new(true).write(true).mode(mode).open(to)?;
+/// Makes a file that root alone may open.
+pub(super) fn new(path: &Path) -> io::Result<File> {
+    fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(path)
+}
+
+/// Copies what a file has to one that is empty, and leaves pieces of zero bytes as holes.
+pub(super) fn pour(source: &mut File, target: &mut File) -> io::Result<u64> {
     let mut piece = vec![0; PIECE];
     let mut at = 0;
     loop {
@@ -86,10 +89,11 @@ mod tests {
         file.seek(SeekFrom::Start(50 << 20)).unwrap();
         file.write_all(b"end").unwrap();
         file.set_len((60 << 20) + 1).unwrap();
-        assert_eq!(copy(&from, &to, 0o600).unwrap(), (60 << 20) + 1);
+        let mut target = new(&to).unwrap();
+        assert_eq!(pour(&mut File::open(&from).unwrap(), &mut target).unwrap(), (60 << 20) + 1);
         assert_eq!(checksum(&from).unwrap(), checksum(&to).unwrap());
         assert!(fs::metadata(&to).unwrap().blocks() * 512 < 1 << 20);
-        assert!(copy(&from, &to, 0o600).is_err(), "nothing that is there is written over");
+        assert!(new(&to).is_err(), "nothing that is there is written over");
         // Of the standard's check value, "123456789" (RFC 3720, B.4).
         fs::write(&from, "123456789").unwrap();
         assert_eq!(checksum(&from).unwrap(), (9, 0xe306_9283));

@@ -2,8 +2,10 @@
 
 use super::{
     CRIU, Flock, files, nics,
-    outside::{FileId, Open, Shared, id, is_shared},
+    outside::{FileId, Open, id},
+    shared::{Remade, Shared, is_shared},
 };
+use nix::sys::stat::makedev;
 use procfs::process::{FDPermissions, FDTarget, MMapPath, Process};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -76,8 +78,8 @@ impl Manifest {
         let copied = fs::DirBuilder::new().mode(0o700).create(&copies);
         copied.map_err(|error| format!("cannot make {}: {error}", copies.display()))?;
         for shared in &manifest.shared {
-            files::copy(&shared.path, &copies.join(&shared.copy), 0o600)
-                .map_err(|error| format!("cannot copy {}: {error}", shared.path.display()))?;
+            let saved = shared.save(&copies);
+            saved.map_err(|error| format!("cannot copy {}: {error}", shared.path.display()))?;
         }
         manifest
             .sum_up(folder)
@@ -91,9 +93,11 @@ impl Manifest {
         for thread in process.tasks()? {
             self.threads.extend(Some(thread?.tid).filter(|number| *number != pid));
         }
+        let user = process.status()?.euid;
         for map in process.maps()? {
             if let MMapPath::Path(path) = map.pathname {
-                self.note_shared(&path);
+                let device = makedev(map.dev.0 as u64, map.dev.1 as u64);
+                self.note_shared(&path, (device, map.inode), user)?;
             }
         }
         for descriptor in process.fd()? {
@@ -103,7 +107,7 @@ impl Manifest {
             if !found.is_file() || path.starts_with("/proc") || path.starts_with("/sys") {
                 continue;
             }
-            self.note_shared(path);
+            self.note_shared(path, (found.dev(), found.ino()), user)?;
             let may_write = descriptor.mode().contains(FDPermissions::WRITE);
             self.open.push(Open {
                 pid,
@@ -116,21 +120,16 @@ impl Manifest {
         Ok(())
     }
 
-    /// Notes a file in shared memory that has a name. CRIU takes along those without.
-    fn note_shared(&mut self, path: &Path) {
+    /// Notes a file that a process of a user has, if it is in shared memory and is to be copied.
+    fn note_shared(&mut self, path: &Path, id: FileId, user: u32) -> io::Result<()> {
         if !is_shared(path) || self.shared.iter().any(|known| known.path == path) {
-            return;
+            return Ok(());
         }
-        let Ok(found) = fs::symlink_metadata(path) else { return };
-        if found.is_file() {
-            self.shared.push(Shared {
-                path: path.into(),
-                copy: self.shared.len().to_string(),
-                mode: found.mode() & 0o7777,
-                uid: found.uid(),
-                gid: found.gid(),
-            });
-        }
+        let noted = Shared::note(path, id, user, self.shared.len().to_string());
+        self.shared.extend(
+            noted.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?,
+        );
+        Ok(())
     }
 
     /// Notes the checksums of all files in the folder.
@@ -220,15 +219,12 @@ impl Manifest {
 
     /// Makes the files outside of the checkpoint as they were: those in shared memory anew, and those that
     /// have grown since as short as they were.
-    pub fn put_back(&self, folder: &Path) -> Result<BTreeMap<PathBuf, FileId>, String> {
-        let mut made = BTreeMap::new();
+    pub(super) fn put_back(&self, folder: &Path, remade: &mut Remade) -> Result<(), String> {
         for shared in &self.shared {
-            let put = shared.put_back(&folder.join(SHARED));
-            let put = put.map_err(|error| format!("cannot make {}: {error}", shared.path.display()))?;
-            made.insert(shared.path.clone(), put);
+            remade.put_back(shared, &folder.join(SHARED))?;
         }
         let written = self.open.iter().filter(|open| !is_shared(&open.path));
-        written.filter_map(|open| open.shorten().err()).next().map_or(Ok(made), Err)
+        written.filter_map(|open| open.shorten().err()).next().map_or(Ok(()), Err)
     }
 
     /// Whether processes that were made again, and have not run yet, have the very files open that they had,

@@ -1,34 +1,16 @@
-//! Files outside of a checkpoint that its processes have open: in shared memory, and where programs write.
+//! Files outside of a checkpoint that its processes have open, where programs read and write.
 
-use super::files;
-use nix::{
-    libc::{O_NOFOLLOW, O_NONBLOCK},
-    unistd::{Gid, Uid, chown},
-};
+use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File},
     io,
-    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
-/// Where programs have files in shared memory.
-const SHARED_MEMORY: &str = "/dev/shm";
-
 /// A file, whatever its name is: device and inode.
 pub(super) type FileId = (u64, u64);
-
-/// A file in shared memory that processes have open.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Shared {
-    pub path: PathBuf,
-    /// Name of the copy.
-    pub copy: String,
-    pub mode: u32,
-    pub uid: u32,
-    pub gid: u32,
-}
 
 /// A file that a process has open.
 #[derive(Serialize, Deserialize)]
@@ -41,28 +23,9 @@ pub(super) struct Open {
     pub written: Option<u64>,
 }
 
-/// Whether a file is in shared memory.
-pub(super) fn is_shared(path: &Path) -> bool {
-    path.starts_with(SHARED_MEMORY)
-}
-
 /// Which file a path leads to.
 pub(super) fn id(path: impl AsRef<Path>) -> io::Result<FileId> {
     fs::metadata(path).map(|found| (found.dev(), found.ino()))
-}
-
-impl Shared {
-    /// Makes it anew from its copy.
-    pub fn put_back(&self, copies: &Path) -> io::Result<FileId> {
-        match fs::remove_file(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        files::copy(&copies.join(&self.copy), &self.path, 0o600)?;
-        chown(&self.path, Some(Uid::from_raw(self.uid)), Some(Gid::from_raw(self.gid)))?;
-        fs::set_permissions(&self.path, fs::Permissions::from_mode(self.mode))?;
-        id(&self.path)
-    }
 }
 
 impl Open {

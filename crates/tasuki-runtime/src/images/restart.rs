@@ -1,0 +1,65 @@
+//! The processes of a job, made again from its checkpoint.
+
+use super::{CRIU, Flock, Images, Manifest, RESTORING, criu::Criu, files, nics, processes, shared::Remade};
+use std::{
+    fs,
+    io::{self, ErrorKind},
+    path::Path,
+    process::Stdio,
+    sync::atomic::AtomicBool,
+};
+use tasuki_control::{Epoch, JobId};
+use tasuki_shepherd::RESIDENCE;
+
+impl Images {
+    /// Makes the processes of a job again, which stand still then, and puts the shepherd's socket at
+    /// `socket`. Returns the shepherd's process and what is known of the job.
+    pub fn restore(
+        &self,
+        (job, epoch): (JobId, Epoch),
+        manifest: &Manifest,
+        socket: &Path,
+        stop: &AtomicBool,
+    ) -> Result<Flock, String> {
+        let folder = self.whole(job, epoch);
+        let criu = Criu::find()?;
+        processes::wait_free(&manifest.numbers(), stop)?;
+        let mut remade = Remade::of(&self.of_job(job))?;
+        manifest.put_back(&folder, &mut remade)?;
+        let flock = manifest.flock();
+        let cgroup = processes::make_cgroup(&flock.residence, stop);
+        cgroup.map_err(|error| format!("the job's cgroup cannot be made: {error}"))?;
+        match fs::remove_file(socket) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(format!("cannot remove {}: {error}", socket.display()));
+            }
+            _ => {}
+        }
+        // By this the job's processes are found if its shepherd is killed.
+        let note = socket.with_extension(RESIDENCE);
+        let noted = serde_json::to_vec(&flock.residence).map_err(io::Error::other);
+        let noted = noted.and_then(|text| fs::write(&note, text));
+        noted.map_err(|error| format!("cannot write {}: {error}", note.display()))?;
+        let lock = files::lock(&self.of_job(job).join(RESTORING));
+        let lock =
+            lock.map_err(|error| format!("cannot make a file in {}: {error}", self.folder.display()))?;
+        let made_again = nics::for_this_machine(&folder.join(CRIU), manifest.nics())
+            .and_then(|here| criu.restore(&here, manifest.clock(), Stdio::from(lock), stop));
+        nics::forget(&folder.join(CRIU));
+        if made_again.is_err() {
+            // CRIU leaves processes half made where one of them is killed.
+            processes::end(manifest.processes(), job, criu.program());
+        }
+        made_again?;
+        let members = manifest.processes().iter().copied().filter(|pid| *pid != flock.shepherd);
+        let entered = processes::enter_cgroup(&flock.residence, members);
+        let entered = entered.map_err(|error| format!("they cannot enter the job's cgroup: {error}"));
+        match entered.and_then(|()| manifest.verify(remade.files())) {
+            Ok(()) => Ok(flock),
+            Err(why) => {
+                processes::end(manifest.processes(), job, criu.program());
+                Err(format!("the processes were made again, and ended: {why}"))
+            }
+        }
+    }
+}
