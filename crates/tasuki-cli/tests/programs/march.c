@@ -1,6 +1,7 @@
 /* Ranks exchange messages in steps, short and long ones, and check every byte. The first argument is a file
  * to which rank 0 appends a line for each step; it prints the same. They go on until there is a file of the
- * name that the second argument gives. */
+ * name that the second argument gives. Each rank has a file without a name, too, which grows with each
+ * step. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,18 @@ static const long OVER = 1L << 40;
 
 static long word(int rank, int step, int at) { return 1000003L * rank + 7919L * step + at; }
 
+/* Whether a file has what the step before wrote to it, and takes what this one writes. */
+static int keeps(FILE *scratch, int rank, int step)
+{
+    long last = 0, now = word(rank, step, 0);
+    long at = step * (long)sizeof now, before = at - (long)sizeof now;
+    int has = step == 0 ||
+              (fseek(scratch, before, SEEK_SET) == 0 && fread(&last, sizeof last, 1, scratch) == 1 &&
+               last == word(rank, step - 1, 0));
+    return has && fseek(scratch, at, SEEK_SET) == 0 && fwrite(&now, sizeof now, 1, scratch) == 1 &&
+           fflush(scratch) == 0;
+}
+
 int main(int argc, char **argv)
 {
     static long out[WORDS], in[WORDS];
@@ -21,6 +34,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int next = (rank + 1) % size, before = (rank + size - 1) % size, over = 0;
     FILE *file = rank == 0 ? fopen(argv[1], "w") : NULL;
+    FILE *scratch = tmpfile();
     /* A receive that is open all the time, and whose message comes at the end. */
     long last = 0;
     MPI_Request open;
@@ -46,6 +60,8 @@ int main(int argc, char **argv)
             printf("step %d\n", step), fflush(stdout);
             fprintf(file, "step %d\n", step), fflush(file);
         }
+        if (!scratch || !keeps(scratch, rank, step))
+            return printf("rank %d, step %d: wrong words in the file without a name\n", rank, step), 6;
         usleep(20000);
     }
     long own = rank;

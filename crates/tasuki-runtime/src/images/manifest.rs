@@ -2,7 +2,7 @@
 
 use super::{
     CRIU, Flock, files, nics,
-    outside::{FileId, Open, id},
+    outside::{FileId, Open},
     shared::{Remade, Shared, is_shared},
 };
 use nix::sys::stat::makedev;
@@ -103,19 +103,11 @@ impl Manifest {
         for descriptor in process.fd()? {
             let descriptor = descriptor?;
             let FDTarget::Path(path) = &descriptor.target else { continue };
-            let found = fs::metadata(format!("/proc/{pid}/fd/{}", descriptor.fd))?;
-            if !found.is_file() || path.starts_with("/proc") || path.starts_with("/sys") {
-                continue;
-            }
-            self.note_shared(path, (found.dev(), found.ino()), user)?;
             let may_write = descriptor.mode().contains(FDPermissions::WRITE);
-            self.open.push(Open {
-                pid,
-                descriptor: descriptor.fd,
-                path: path.clone(),
-                id: (found.dev(), found.ino()),
-                written: may_write.then_some(found.len()),
-            });
+            if let Some(open) = Open::look(pid, descriptor.fd, path, may_write)? {
+                self.note_shared(path, open.id, user)?;
+                self.open.push(open);
+            }
         }
         Ok(())
     }
@@ -229,16 +221,8 @@ impl Manifest {
 
     /// Whether processes that were made again, and have not run yet, have the very files open that they had,
     /// and not others that somebody has put in their places. `made`: the files in shared memory.
-    pub fn verify(&self, made: &BTreeMap<PathBuf, FileId>) -> Result<(), String> {
-        for open in &self.open {
-            let expected = made.get(&open.path).unwrap_or(&open.id);
-            match id(format!("/proc/{}/fd/{}", open.pid, open.descriptor)) {
-                Ok(found) if found == *expected => {}
-                Ok(_) => return Err(format!("{} is another file now", open.path.display())),
-                Err(error) => return Err(format!("{}: {error}", open.path.display())),
-            }
-        }
-        Ok(())
+    pub(super) fn verify(&self, made: &BTreeMap<PathBuf, FileId>) -> Result<(), String> {
+        self.open.iter().try_for_each(|open| open.verify(made.get(&open.path)))
     }
 }
 

@@ -21,21 +21,47 @@ pub(super) struct Open {
     pub id: FileId,
     /// Its length, if the process may write to it.
     pub written: Option<u64>,
-}
-
-/// Which file a path leads to.
-pub(super) fn id(path: impl AsRef<Path>) -> io::Result<FileId> {
-    fs::metadata(path).map(|found| (found.dev(), found.ino()))
+    /// It has no name any more. CRIU takes such a file along, and makes another one of it.
+    #[serde(default)]
+    pub nameless: bool,
 }
 
 impl Open {
+    /// What a process has open by a descriptor; `None`: no file on a disk or in shared memory.
+    pub fn look(pid: i32, descriptor: i32, path: &Path, may_write: bool) -> io::Result<Option<Self>> {
+        let found = fs::metadata(format!("/proc/{pid}/fd/{descriptor}"))?;
+        if !found.is_file() || path.starts_with("/proc") || path.starts_with("/sys") {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            pid,
+            descriptor,
+            path: path.into(),
+            id: (found.dev(), found.ino()),
+            written: may_write.then_some(found.len()),
+            nameless: found.nlink() == 0,
+        }))
+    }
+
+    /// Whether the process, which was made again and has not run yet, has the very file open that it had.
+    /// `made`: the one that the restart has made for it.
+    pub fn verify(&self, made: Option<&FileId>) -> Result<(), String> {
+        let name = self.path.display();
+        let found = fs::metadata(format!("/proc/{}/fd/{}", self.pid, self.descriptor));
+        let found = found.map_err(|error| format!("{name}: {error}"))?;
+        let is_it = match self.nameless {
+            true => found.is_file() && found.nlink() == 0,
+            false => (found.dev(), found.ino()) == *made.unwrap_or(&self.id),
+        };
+        if is_it { Ok(()) } else { Err(format!("{name} is another file now")) }
+    }
+
     /// Cuts off what was written to the file after the checkpoint: the program writes that again.
     pub fn shorten(&self) -> Result<(), String> {
         let name = self.path.display();
         let wrong = |why: String| Err(format!("{name}, which the job had open, {why}"));
         let Some(len) = self.written else { return Ok(()) };
-        // Those without a name any more are in the checkpoint themselves.
-        if self.path.to_string_lossy().ends_with(" (deleted)") {
+        if self.nameless {
             return Ok(());
         }
         // Somebody may have put another kind of file in its place, of which an opening waits.
@@ -54,5 +80,48 @@ impl Open {
             now if now == len => Ok(()),
             _ => file.set_len(len).or_else(|error| wrong(format!("cannot be shortened: {error}"))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{io::Write, os::fd::AsRawFd, process};
+
+    /// What this process has open, and stands for what CRIU makes again.
+    fn look(file: &File) -> Open {
+        let (pid, descriptor) = (process::id() as i32, file.as_raw_fd());
+        let path = fs::read_link(format!("/proc/self/fd/{descriptor}")).expect("it is open");
+        Open::look(pid, descriptor, &path, true).expect("it is open").expect("it is a file")
+    }
+
+    #[test]
+    fn a_file_without_a_name_may_be_made_again_as_another_one() {
+        let mut files = [(); 2].map(|()| tempfile::tempfile().expect("a file without a name"));
+        files[0].write_all(b"of the job").expect("writes");
+        let open = look(&files[0]);
+        // CRIU makes another file, which has no name either, and puts it at the descriptor.
+        let again = Open { descriptor: files[1].as_raw_fd(), ..look(&files[0]) };
+        assert_eq!((open.verify(None), again.verify(None)), (Ok(()), Ok(())));
+        assert_eq!(open.shorten(), Ok(()), "there is none to be cut");
+        // A file with a name is none of that.
+        let named = tempfile::NamedTempFile::new().expect("a file");
+        let other = Open { descriptor: named.as_file().as_raw_fd(), ..look(&files[0]) };
+        assert!(other.verify(None).expect_err("it has a name").contains("is another file now"));
+    }
+
+    #[test]
+    fn a_file_with_a_name_must_be_the_very_one_also_if_its_name_ends_as_of_one_that_is_gone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("output (deleted)");
+        fs::write(&path, "saved").expect("writes");
+        let file = File::open(&path).expect("it is there");
+        let open = look(&file);
+        let other = tempfile::tempfile().expect("a file");
+        let wrong = Open { descriptor: other.as_raw_fd(), ..look(&file) };
+        assert_eq!((open.verify(None), wrong.verify(None).is_err()), (Ok(()), true));
+        fs::write(&path, "saved, and more").expect("writes");
+        assert_eq!(open.shorten(), Ok(()));
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), "saved");
     }
 }
