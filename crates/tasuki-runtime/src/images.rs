@@ -4,6 +4,7 @@
 //! the processes had open, and what is written down of all that, with checksums. A folder that is being
 //! written, or whose checkpoint is not known to be whole on all hosts, has the extension `part`.
 
+mod cgroup;
 mod criu;
 mod files;
 #[cfg(test)]

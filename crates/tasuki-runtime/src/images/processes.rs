@@ -6,7 +6,7 @@ use nix::{
     unistd::Pid,
 };
 use std::{
-    fs, io,
+    fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 use tasuki_control::JobId;
-use tasuki_shepherd::{Residence, is_of_job, is_of_this_host};
+use tasuki_shepherd::{is_of_job, is_of_this_host};
 
 /// How often, and how long apart, processes are looked for that were killed and have not ended.
 const ROUNDS: u32 = 200;
@@ -123,43 +123,6 @@ fn are_free(processes: &[i32]) -> Result<(), String> {
     ))
 }
 
-fn folder(residence: &Residence) -> Option<&Path> {
-    match residence {
-        Residence::V2(folder) | Residence::V1Freezer(folder) => Some(folder),
-        Residence::Processes => None,
-    }
-}
-
-/// Makes the cgroup of a job again, where it had one. One in which there are processes is not taken: whatever
-/// ends one of the two jobs would kill the other one, too.
-pub(super) fn make_cgroup(residence: &Residence, stop: &AtomicBool) -> io::Result<()> {
-    let Some(folder) = folder(residence) else { return Ok(()) };
-    match fs::create_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        made => return made,
-    }
-    let members = || fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
-    for _ in 1..TRIES {
-        if members().is_empty() || stop.load(Ordering::Relaxed) {
-            break;
-        }
-        thread::sleep(TRY);
-    }
-    match members().lines().next() {
-        None => Ok(()),
-        Some(pid) => Err(io::Error::other(format!("process {pid} is in {}", folder.display()))),
-    }
-}
-
-/// Puts processes into the cgroup of their job.
-pub(super) fn enter_cgroup(residence: &Residence, members: impl Iterator<Item = i32>) -> io::Result<()> {
-    let Some(door) = folder(residence).map(|folder| folder.join("cgroup.procs")) else { return Ok(()) };
-    for pid in members {
-        fs::write(&door, pid.to_string())?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,20 +194,6 @@ mod tests {
         assert_eq!(ended.expect("it was killed").signal(), Some(Signal::SIGKILL as i32));
         assert!(has_ended(rank));
         drop(input);
-    }
-
-    #[test]
-    fn a_cgroup_with_processes_of_others_is_not_taken() {
-        let place = tempfile::tempdir().expect("a folder");
-        let cgroup = place.path().join("job");
-        let (residence, stop) = (Residence::V2(cgroup.clone()), AtomicBool::new(true));
-        make_cgroup(&residence, &stop).expect("there is none yet");
-        // The kernel would make this file with the folder.
-        fs::write(cgroup.join("cgroup.procs"), "").expect("writes");
-        make_cgroup(&residence, &stop).expect("nobody is in it");
-        fs::write(cgroup.join("cgroup.procs"), "12\n13\n").expect("writes");
-        let why = make_cgroup(&residence, &stop).expect_err("somebody is in it").to_string();
-        assert_eq!(why, format!("process 12 is in {}", cgroup.display()));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The processes of a job, made again from its checkpoint.
 
-use super::{CRIU, Flock, Images, Manifest, RESTORING, criu::Criu, files, nics, processes, shared::Remade};
+use super::{
+    CRIU, Flock, Images, Manifest, RESTORING, cgroup, criu::Criu, files, nics, processes, shared::Remade,
+};
 use std::{
     fs,
     io::{self, ErrorKind},
@@ -27,8 +29,7 @@ impl Images {
         let mut remade = Remade::of(&self.of_job(job))?;
         manifest.put_back(&folder, &mut remade)?;
         let flock = manifest.flock();
-        let cgroup = processes::make_cgroup(&flock.residence, stop);
-        cgroup.map_err(|error| format!("the job's cgroup cannot be made: {error}"))?;
+        cgroup::make(&flock.residence, stop)?;
         match fs::remove_file(socket) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 return Err(format!("cannot remove {}: {error}", socket.display()));
@@ -52,7 +53,7 @@ impl Images {
         }
         made_again?;
         let members = manifest.processes().iter().copied().filter(|pid| *pid != flock.shepherd);
-        let entered = processes::enter_cgroup(&flock.residence, members);
+        let entered = cgroup::enter(&flock.residence, members);
         let entered = entered.map_err(|error| format!("they cannot enter the job's cgroup: {error}"));
         match entered.and_then(|()| manifest.verify(remade.files())) {
             Ok(()) => Ok(flock),
