@@ -25,6 +25,8 @@ const LOG: &str = "log";
 const LIMIT: Duration = Duration::from_secs(3600);
 /// How often is looked whether it has ended.
 const LOOK: Duration = Duration::from_millis(5);
+/// How long one that was killed is waited for.
+const ENDING: Duration = Duration::from_secs(2);
 /// What CRIU says of a connection that only a locked network could save. To the user it means something else.
 const TCP: &str = "Connected TCP socket";
 const NO_TCP: &str = "a rank has a TCP connection; jobs that are submitted with --checkpoint have none \
@@ -86,7 +88,9 @@ impl Criu {
             behind => {
                 let seconds = (behind / 1_000_000_000 + 1).to_string();
                 let mut command = Command::new("unshare");
-                command.args(["--time", "--fork", "--monotonic", &seconds, "--boottime", &seconds, "--"]);
+                // It is killed in the place of CRIU, which would go on without it.
+                command.args(["--time", "--fork", "--kill-child", "--monotonic", &seconds]);
+                command.args(["--boottime", &seconds, "--"]);
                 command.arg(&self.0);
                 command
             }
@@ -112,8 +116,13 @@ impl Criu {
                 Ok(Some(status)) => break status,
                 Ok(None) if begun.elapsed() < LIMIT && !stop.load(Ordering::Relaxed) => thread::sleep(LOOK),
                 Ok(None) => {
-                    // One that sleeps in the kernel ends later, and a thread waits for it.
                     let _ = child.kill();
+                    // What it has made is known by its having ended. One that sleeps in the kernel ends later,
+                    // and a thread waits for it.
+                    let end = Instant::now() + ENDING;
+                    while matches!(child.try_wait(), Ok(None)) && Instant::now() < end {
+                        thread::sleep(LOOK);
+                    }
                     let _ = thread::Builder::new().spawn(move || child.wait());
                     return Err(format!("CRIU was ended after {} s", begun.elapsed().as_secs()));
                 }

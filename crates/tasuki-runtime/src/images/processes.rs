@@ -9,6 +9,7 @@ use std::{
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    process,
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::Duration,
@@ -65,10 +66,18 @@ pub(crate) fn go_on(shepherd: i32) {
     }
 }
 
-/// Kills those of the processes of a job that were made again, and waits until they are gone. Another process
-/// may have taken the number of one since it was free: it is left alone. `criu`: the program that makes them.
-pub(super) fn end(processes: &[i32], job: JobId, criu: &Path) {
-    let known = processes.iter().filter(|pid| is_of(**pid, job, criu));
+/// The programs of the processes that a restart leaves half made.
+pub(super) struct Makers<'a> {
+    /// CRIU, until a process has its own program.
+    pub criu: &'a Path,
+    /// That of the shepherd, which is this one.
+    pub own: PathBuf,
+}
+
+/// Kills those of the processes of a job that were made again, the shepherd among them, and waits until they
+/// are gone. Another process may have taken the number of one since it was free: it is left alone.
+pub(super) fn end(processes: &[i32], shepherd: i32, job: JobId, makers: &Makers) {
+    let known = processes.iter().filter(|pid| is_of(**pid, shepherd, job, makers));
     // A rank that has cleared its environment is known by the process that started it.
     let family: Vec<i32> = known.flat_map(|pid| of_shepherd(*pid)).collect();
     let own: Vec<i32> = processes.iter().copied().filter(|pid| family.contains(pid)).collect();
@@ -85,12 +94,30 @@ pub(super) fn end(processes: &[i32], job: JobId, criu: &Path) {
 }
 
 /// Whether a process of this host is one of a job, its shepherd, or one that CRIU has not made to the end.
-fn is_of(pid: i32, job: JobId, criu: &Path) -> bool {
+/// Other jobs have shepherds and CRIU at work as well: this daemon's, of which the job's own CRIU has ended.
+fn is_of(pid: i32, shepherd: i32, job: JobId, makers: &Makers) -> bool {
     let folder = format!("/proc/{pid}");
-    let runs =
-        |program: PathBuf| fs::canonicalize(program).is_ok_and(|program| is_program(&folder, &program));
-    let is_making = || runs(criu.to_path_buf()) || std::env::current_exe().is_ok_and(runs);
-    is_of_this_host(pid) && (is_making() || is_of_job(pid, &name(job)))
+    let runs = |program: &Path| fs::canonicalize(program).is_ok_and(|program| is_program(&folder, &program));
+    let is_made = || runs(makers.criu) || pid == shepherd && runs(&makers.own);
+    is_of_this_host(pid) && (is_of_job(pid, &name(job)) || is_made() && !is_below_this(pid))
+}
+
+/// Whether a process was started by this one, or by one that it started and that has not ended.
+fn is_below_this(pid: i32) -> bool {
+    let mut known = vec![pid];
+    while let Some(parent) = known.last().and_then(|pid| parent(*pid)).filter(|pid| !known.contains(pid)) {
+        if parent == process::id() as i32 {
+            return true;
+        }
+        known.push(parent);
+    }
+    false
+}
+
+/// The parent of a process (proc(5): its number stands behind the state, which stands behind the name).
+fn parent(pid: i32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
 }
 
 /// Whether a process runs a program. That of a process which is ending cannot be told any more.
@@ -154,6 +181,11 @@ mod tests {
         assert!(has_lost(pid), "without ranks nothing is worth saving");
     }
 
+    /// Programs that every host has, and which wait for input.
+    fn makers() -> Makers<'static> {
+        Makers { criu: Path::new("/bin/cat"), own: "/bin/bash".into() }
+    }
+
     #[test]
     fn a_stranger_that_has_taken_a_number_is_left_alone() {
         let waits_for_input = |job: JobId| {
@@ -168,7 +200,7 @@ mod tests {
         // It would be closed by the wait for the process, which would end by itself then.
         let input = own.stdin.take();
         let pids = [own.id() as i32, other.id() as i32];
-        let waits = thread::spawn(move || end(&pids, 7, Path::new("/no/criu")));
+        let waits = thread::spawn(move || end(&pids, pids[0], 7, &makers()));
         assert_eq!(own.wait().expect("it was killed").signal(), Some(Signal::SIGKILL as i32));
         drop(input);
         waits.join().expect("no panic");
@@ -188,12 +220,56 @@ mod tests {
         // It would be closed by the wait for the process, which would end by itself then.
         let input = shepherd.stdin.take();
         let pids = [shepherd.id() as i32, rank];
-        let waits = thread::spawn(move || end(&pids, 7, Path::new("/no/criu")));
+        let waits = thread::spawn(move || end(&pids, pids[0], 7, &makers()));
         let ended = shepherd.wait();
         waits.join().expect("no panic");
         assert_eq!(ended.expect("it was killed").signal(), Some(Signal::SIGKILL as i32));
         assert!(has_ended(rank));
         drop(input);
+    }
+
+    /// Starts `program`, which waits for input, below a shell that has ended unless `lives`. Returns both, and
+    /// the number of the program.
+    fn below_a_shell(program: &str, lives: bool) -> (process::Child, i32) {
+        let end = if lives { "wait" } else { "exit" };
+        let script = format!("exec 3<&0; {program} <&3 >&2 & echo $!; {end}");
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", &script]).env_clear().stdin(Stdio::piped());
+        let mut shell = shell.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("sh starts");
+        let mut said = [0; 16];
+        let length = shell.stdout.as_mut().expect("a pipe").read(&mut said).expect("it says a number");
+        let pid = String::from_utf8_lossy(&said[..length]).trim().parse().expect("a number");
+        let runs = fs::canonicalize(program.split(' ').next().expect("a word")).expect("it is there");
+        while !is_program(&format!("/proc/{pid}"), &runs) {
+            thread::sleep(ROUND);
+        }
+        if !lives {
+            // Its input, which would be closed by the wait, is what the program waits for.
+            let input = shell.stdin.take();
+            shell.wait().expect("it ends");
+            shell.stdin = input;
+        }
+        (shell, pid)
+    }
+
+    #[test]
+    fn programs_of_the_runtime_are_ended_where_they_can_be_of_the_restart_alone() {
+        // As a restart leaves them when it fails: the CRIU that has made them is gone.
+        let own = "/bin/bash -c 'read x; exit'";
+        let (criu, shepherd) = (below_a_shell("/bin/cat", false), below_a_shell(own, false));
+        // The shepherd of another job after a start of its daemon, at the number of a rank.
+        let orphan = below_a_shell(own, false);
+        // The CRIU and the shepherd of other jobs, which this daemon has started.
+        let others = [below_a_shell("/bin/cat", true), below_a_shell(own, true)];
+        let pids = [criu.1, shepherd.1, orphan.1, others[0].1, others[1].1];
+        end(&pids[..4], shepherd.1, 7, &makers());
+        assert_eq!(pids.map(has_ended), [true, true, false, false, false]);
+        end(&pids[4..], others[1].1, 7, &makers());
+        assert_eq!(pids.map(has_ended), [true, true, false, false, false]);
+        for (mut shell, _) in [criu, shepherd, orphan].into_iter().chain(others) {
+            drop(shell.stdin.take());
+            shell.wait().expect("it ends");
+        }
     }
 
     #[test]

@@ -1,10 +1,14 @@
 //! The processes of a job, made again from its checkpoint.
 
 use super::{
-    CRIU, Flock, Images, Manifest, RESTORING, cgroup, criu::Criu, files, nics, processes, shared::Remade,
+    CRIU, Flock, Images, Manifest, RESTORING, cgroup,
+    criu::Criu,
+    files, nics,
+    processes::{self, Makers},
+    shared::Remade,
 };
 use std::{
-    fs,
+    env, fs,
     io::{self, ErrorKind},
     path::Path,
     process::Stdio,
@@ -44,13 +48,18 @@ impl Images {
         let lock = files::lock(&self.of_job(job).join(RESTORING));
         let lock =
             lock.map_err(|error| format!("cannot make a file in {}: {error}", self.folder.display()))?;
-        let made_again = nics::for_this_machine(&folder.join(CRIU), manifest.nics())
-            .and_then(|here| criu.restore(&here, manifest.clock(), Stdio::from(lock), stop));
-        nics::forget(&folder.join(CRIU));
-        if made_again.is_err() {
+        let own = env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+        let makers = Makers { criu: criu.program(), own };
+        let end = || processes::end(manifest.processes(), flock.shepherd, job, &makers);
+        let here = nics::for_this_machine(&folder.join(CRIU), manifest.nics())?;
+        // Copies take their time, in which a number may have been taken.
+        let free = processes::wait_free(&manifest.numbers(), stop);
+        let made_again = free.and_then(|()| {
+            let made = criu.restore(&here, manifest.clock(), Stdio::from(lock), stop);
             // CRIU leaves processes half made where one of them is killed.
-            processes::end(manifest.processes(), job, criu.program());
-        }
+            made.inspect_err(|_| end())
+        });
+        nics::forget(&folder.join(CRIU));
         made_again?;
         let members = manifest.processes().iter().copied().filter(|pid| *pid != flock.shepherd);
         let entered = cgroup::enter(&flock.residence, members);
@@ -58,7 +67,7 @@ impl Images {
         match entered.and_then(|()| manifest.verify(remade.files())) {
             Ok(()) => Ok(flock),
             Err(why) => {
-                processes::end(manifest.processes(), job, criu.program());
+                end();
                 Err(format!("the processes were made again, and ended: {why}"))
             }
         }
