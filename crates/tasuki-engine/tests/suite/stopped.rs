@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use tasuki_engine::{Address, Completion, Endpoint, Options, Standing};
+use tasuki_engine::{Address, Completion, Endpoint, Failure, Options, Standing};
 
 use crate::node::{Lane, Node, options, run};
 use crate::other::Other;
@@ -152,4 +152,10 @@ fn a_peer_that_was_never_met_has_not_ended_before_its_words_have_come() {
     let is_received = |done: &Completion| matches!(done, Completion::Recv { .. });
     assert!(all[0].done.iter().any(is_received), "{:?}", all[0].done);
     assert_eq!(all[0].bytes(words), [3; 8]);
+    let sends = all[0].done.iter().filter(|done| !is_received(done)).collect::<Vec<_>>();
+    let failed = |done: &Completion| {
+        matches!(done, Completion::Error { send: true, failure: Failure::PeerFailed, peer: Some(of), .. }
+            if *of == peer)
+    };
+    assert!(matches!(sends[..], [only] if failed(only)), "{sends:?}");
 }
