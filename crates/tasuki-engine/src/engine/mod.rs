@@ -15,6 +15,7 @@
 
 mod activity;
 mod describe;
+mod ends;
 mod given;
 mod operations;
 mod poll;
@@ -236,9 +237,9 @@ impl Engine {
                 self.rendezvous.hear_next(done.source.into(), &mut self.messages);
             }
             Duty::SendEnded(..) | Duty::RecvEnded(..) => {}
-            Duty::Parted(peer) => self.part(peer),
+            Duty::Parted(peer) => ends::part(self, peer),
             Duty::Resend(peer) => self.activate(peer, self.now()),
-            Duty::Violation(peer, reason) => self.fail_peer(peer, reason),
+            Duty::Violation(peer, reason) => ends::fail_peer(self, peer, reason),
         }
     }
 

@@ -7,7 +7,7 @@ use tasuki_proto::Time;
 use tasuki_ring::{Found, Peek};
 use tasuki_tuning::wait;
 
-use super::{Engine, streaming};
+use super::{Engine, ends, streaming};
 use crate::api::Completion;
 use crate::peers::Names;
 use crate::shm;
@@ -381,7 +381,7 @@ impl Engine {
         if polled.udp {
             let verdicts = self.liveness.hear_refusals(&mut self.net, &self.peers, now);
             if !verdicts.is_empty() {
-                self.carry_out(verdicts, now);
+                ends::carry_out(self, verdicts, now);
             }
         }
         if self.net.has_events() {

@@ -1,14 +1,13 @@
-//! Peers come and go: which route leads to each, what happens when one has failed or parted, and how this
-//! endpoint takes leave.
+//! Peers come and go: which route leads to each, and how this endpoint takes leave.
 
 use tasuki_msg::PeerOptions;
 use tasuki_proto::{ConnId, Event, Time};
 use tasuki_tuning::shm;
 
-use super::{Engine, Phase, describe, stats, streaming};
+use super::{Engine, Phase, describe, ends, stats, streaming};
 use crate::address::Address;
 use crate::api::Peer;
-use crate::liveness::{Interest, Verdict, tell_user};
+use crate::liveness::{Interest, tell_user};
 use crate::peers::Route;
 use crate::rendezvous::Context;
 use crate::shm::{GONE, Unreachable};
@@ -51,7 +50,7 @@ impl Engine {
         }
         if let Err(reason) = self.net.check_key(&address) {
             tell_user(&format!("{address}: {reason}"));
-            return self.fail_peer(peer, reason.to_owned());
+            return ends::fail_peer(self, peer, reason.to_owned());
         }
         match self.shm.connect(peer, &address) {
             Ok((inline_max, pull)) => {
@@ -63,7 +62,7 @@ impl Engine {
                     self.wait.processors().add_peer(peer, pid);
                 }
             }
-            Err(Unreachable::Dead) => self.end_peer(peer, GONE.to_owned()),
+            Err(Unreachable::Dead) => ends::end_peer(self, peer, GONE.to_owned()),
             Err(Unreachable::Elsewhere) => self.connect(peer, &address, now),
         }
     }
@@ -75,7 +74,11 @@ impl Engine {
         }
         self.wait.meeting(now);
         let Some((conn, inline_max)) = self.net.connect(peer, address, &mut self.peers, now) else {
-            return self.fail_peer(peer, "this endpoint has as many connections as it can have".to_owned());
+            return ends::fail_peer(
+                self,
+                peer,
+                "this endpoint has as many connections as it can have".to_owned(),
+            );
         };
         self.set_route(peer, Route::Net(conn));
         if let Some(id) = self.peers.id(peer) {
@@ -96,12 +99,12 @@ impl Engine {
             match event {
                 Event::Refused(conn, reason) => {
                     if let Some(peer) = self.peers.by_conn(conn) {
-                        self.fail_peer(peer, crate::net::why_refused(reason));
+                        ends::fail_peer(self, peer, crate::net::why_refused(reason));
                     }
                 }
                 Event::Reset(conn) => {
                     if let Some(peer) = self.peers.by_conn(conn) {
-                        self.fail_peer(peer, "it has forgotten the connection".to_owned());
+                        ends::fail_peer(self, peer, "it has forgotten the connection".to_owned());
                     }
                 }
                 Event::Closed(conn) => self.connection_closed(conn),
@@ -143,9 +146,9 @@ impl Engine {
         self.liveness.knock_all(interest, &mut self.net, &self.peers, now);
         let mut verdicts = self.liveness.judge(&mut self.net, &self.peers, now);
         verdicts.extend(self.liveness.never_met(&mut self.net, &self.peers));
-        self.carry_out(verdicts, now);
+        ends::carry_out(self, verdicts, now);
         for (peer, reason) in self.shm.take_dead(&self.peers, self.is_closing()) {
-            self.fail_peer(peer, reason.to_owned());
+            ends::fail_peer(self, peer, reason.to_owned());
         }
         if self.liveness.is_round_for_all() {
             self.shm.look_after(&self.peers);
@@ -153,67 +156,6 @@ impl Engine {
         }
         // Peers that were asked for a sign of life have something to be sent.
         self.unsettle();
-    }
-
-    #[cold]
-    pub(super) fn carry_out(&mut self, verdicts: Vec<Verdict>, now: Time) {
-        for verdict in verdicts {
-            match verdict {
-                Verdict::Greet(peer) => self.choose_route(peer, now),
-                Verdict::Gone(peer, reason) => self.end_peer(peer, reason),
-            }
-        }
-    }
-}
-
-/// Ends.
-impl Engine {
-    /// Ends everything with a peer whose process has ended, once all that it has said on this host has come.
-    fn end_peer(&mut self, peer: Peer, reason: String) {
-        if !self.shm.wait_for_rest(peer, &self.peers) {
-            self.fail_peer(peer, reason);
-        }
-    }
-
-    /// Ends everything with a peer that is dead or broke the protocol, with an error and at once.
-    pub(super) fn fail_peer(&mut self, peer: Peer, reason: String) {
-        let (closing, now) = (self.is_closing(), self.now());
-        let stranger = self.liveness.forget(peer);
-        let Some(record) = self.peers.get_mut(peer) else { return };
-        if record.failure.is_some() {
-            return;
-        }
-        // The user need not hear of a peer that has left without having exchanged anything with this one.
-        record.is_lost = !record.gone && record.is_acquainted() && !stranger;
-        if record.is_lost && !closing {
-            tell_user(&format!("{} has failed: {reason}", record.address));
-            if let Some(on_failure) = self.on_failure {
-                on_failure(&record.address);
-            }
-        }
-        record.failure = Some(reason);
-        record.route = Route::Gone;
-        // The operations end first, with an error: what carriers give back is not sent. The program is told
-        // after that.
-        self.messages.layer_mut().handle_peer_failed(record.id);
-        self.shm.abandon(peer, &mut self.messages);
-        self.wait.processors().remove_peer(peer);
-        self.rendezvous.forget_peer(peer, &mut self.messages);
-        self.net.give_up(peer, &mut self.messages, &mut self.peers, now);
-    }
-
-    /// The message layer has parted from a peer. What is under way to it still gets there.
-    pub(super) fn part(&mut self, peer: Peer) {
-        let Some(record) = self.peers.get_mut(peer) else { return };
-        record.gone = true;
-        let conn = record.conn;
-        if record.route == Route::Shm && self.shm.part(peer) {
-            record.route = Route::Gone;
-            self.wait.processors().remove_peer(peer);
-        }
-        if let Some(conn) = conn {
-            self.net.close(conn);
-        }
     }
 }
 

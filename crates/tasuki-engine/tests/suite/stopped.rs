@@ -152,6 +152,8 @@ fn a_peer_that_was_never_met_has_not_ended_before_its_words_have_come() {
     let is_received = |done: &Completion| matches!(done, Completion::Recv { .. });
     assert!(all[0].done.iter().any(is_received), "{:?}", all[0].done);
     assert_eq!(all[0].bytes(words), [3; 8]);
+    // A receive from anybody hangs where one that has spoken is said to have left well.
+    assert_eq!(all[0].endpoint.standing(peer), Standing::Failed);
     let sends = all[0].done.iter().filter(|done| !is_received(done)).collect::<Vec<_>>();
     let failed = |done: &Completion| {
         matches!(done, Completion::Error { send: true, failure: Failure::PeerFailed, peer: Some(of), .. }
