@@ -162,14 +162,29 @@ impl Segment {
     /// Whether a slot belongs to the sender with this token: it may still write there, or something that it
     /// has written is still to be received.
     pub fn has_sender(&self, token: &Token) -> bool {
-        let is_theirs = |index| {
+        self.slots_of(token).next().is_some()
+    }
+
+    /// Whether the sender with this token has gone, by closing its outbox or with its process, and something
+    /// that it has written may still be to be received (a system call).
+    pub fn has_left_rest(&self, token: &Token) -> bool {
+        // A sender of which the kernel cannot say anything is not held to be dead.
+        let is_dead =
+            |index| self.file.holder(LOCK_SLOTS + index as i64).unwrap_or(Holder::This) == Holder::Nobody;
+        self.slots_of(token).any(|(index, state)| state == CLOSED || is_dead(index))
+    }
+
+    /// The slots that the sender with this token has, and the state of each.
+    fn slots_of(&self, token: &Token) -> impl Iterator<Item = (usize, u32)> {
+        let slots = if self.map.is_here() { self.geometry.peers } else { 0 };
+        (0..slots).filter_map(|index| {
             let slot = self.geometry.slot(index);
             let state = self.map.half(slot + SLOT_STATE).load(Ordering::Acquire);
             let mut theirs = [0; 16];
             self.map.copy_out(slot + SLOT_TOKEN, &mut theirs);
-            matches!(state, OPEN | CLOSED) && Token::from_bytes(theirs) == *token
-        };
-        self.map.is_here() && (0..self.geometry.peers).any(is_theirs)
+            let is_theirs = matches!(state, OPEN | CLOSED) && Token::from_bytes(theirs) == *token;
+            is_theirs.then_some((index, state))
+        })
     }
 
     /// Finds out whether the sender of a slot has closed or died, and if so prepares the slot to be freed.

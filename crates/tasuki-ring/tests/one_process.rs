@@ -93,8 +93,9 @@ fn a_slot_is_given_on_after_its_records_have_been_received() {
     let mut outbox = Outbox::open(&inbox.token(), &first).unwrap();
     assert!(!inbox.has_sender(&second));
     assert!(push(&mut outbox, b"last words"));
+    assert!(inbox.has_sender(&first) && !inbox.has_left_rest(&first), "it lives");
     drop(outbox);
-    assert!(inbox.has_sender(&first), "its last words are still here");
+    assert!(inbox.has_sender(&first) && inbox.has_left_rest(&first), "its last words are still here");
     assert!(matches!(Outbox::open(&inbox.token(), &second), Err(OpenError::Full { slots: 1, .. })));
     let mut seen = Vec::new();
     inbox.receive(9, |slot, bytes| {
@@ -103,7 +104,7 @@ fn a_slot_is_given_on_after_its_records_have_been_received() {
     });
     assert_eq!(seen[0].1, b"last words");
     assert_eq!(departures(&mut inbox), [Departure::Closed]);
-    assert!(!inbox.has_sender(&first));
+    assert!(!inbox.has_sender(&first) && !inbox.has_left_rest(&first));
     assert_eq!(inbox.sender(seen[0].0), None);
     let mut outbox = Outbox::open(&inbox.token(), &second).unwrap();
     assert!(push(&mut outbox, b"hello"));

@@ -6,6 +6,7 @@ use super::Engine;
 use crate::api::Peer;
 use crate::liveness::{Verdict, tell_user};
 use crate::peers::Route;
+use crate::shm::has_left_rest;
 
 /// Does what follows from what hosts and silence say of peers.
 #[cold]
@@ -13,14 +14,19 @@ pub(super) fn carry_out(engine: &mut Engine, verdicts: Vec<Verdict>, now: Time) 
     for verdict in verdicts {
         match verdict {
             Verdict::Greet(peer) => engine.choose_route(peer, now),
-            Verdict::Gone(peer, reason) => end_peer(engine, peer, reason),
+            // A process that is out of reach by packets may live and keep its ring here, so that a wait for the
+            // last of what it says would never end.
+            Verdict::Gone(peer, reason) if has_left_rest(&engine.shm, peer, &engine.peers) => {
+                end_peer(engine, peer, reason);
+            }
+            Verdict::Gone(peer, reason) => fail_peer(engine, peer, reason),
         }
     }
 }
 
 /// Ends everything with a peer whose process has ended, once all that it has said on this host has come.
 pub(super) fn end_peer(engine: &mut Engine, peer: Peer, reason: String) {
-    if !engine.shm.wait_for_rest(peer, &engine.peers) {
+    if !engine.shm.wait_for_rest(peer, &reason, &engine.peers) {
         fail_peer(engine, peer, reason);
     }
 }

@@ -148,7 +148,7 @@ impl Engine {
         verdicts.extend(self.liveness.never_met(&mut self.net, &self.peers));
         ends::carry_out(self, verdicts, now);
         for (peer, reason) in self.shm.take_dead(&self.peers, self.is_closing()) {
-            ends::fail_peer(self, peer, reason.to_owned());
+            ends::fail_peer(self, peer, reason);
         }
         if self.liveness.is_round_for_all() {
             self.shm.look_after(&self.peers);

@@ -7,7 +7,7 @@
 
 use tasuki_ring::{Departure, Segment};
 
-use super::{outbound::Outbound, senders::Senders, token_of};
+use super::{Shm, outbound::Outbound, senders::Senders, token_of};
 use crate::api::Peer;
 use crate::peers::Peers;
 
@@ -17,7 +17,7 @@ const CORRUPT: &str = "its ring in shared memory is corrupt";
 /// A peer that shows signs of having ended.
 struct Suspect {
     peer: Peer,
-    reason: &'static str,
+    reason: String,
     /// Nothing more is to be read from it.
     read: bool,
 }
@@ -49,11 +49,17 @@ impl Suspects {
         });
     }
 
-    /// Takes note of a peer that has ended, if it wrote here: false if nothing of it can be left.
-    pub fn wait_for_rest(&mut self, peer: Peer, segment: Option<&Segment>, peers: &Peers) -> bool {
+    /// Takes note of a peer that has ended, and why, if it wrote here: false if nothing of it can be left.
+    pub fn wait_for_rest(
+        &mut self,
+        peer: Peer,
+        reason: &str,
+        segment: Option<&Segment>,
+        peers: &Peers,
+    ) -> bool {
         let has_more = has_more(peer, segment, peers);
         if has_more {
-            self.suspect(peer, GONE, false);
+            self.suspect(peer, reason, false);
         }
         has_more
     }
@@ -67,7 +73,7 @@ impl Suspects {
         senders: &mut Senders,
         peers: &Peers,
         leaving: bool,
-    ) -> Vec<(Peer, &'static str)> {
+    ) -> Vec<(Peer, String)> {
         self.0.retain(|suspect| peers.get(suspect.peer).is_some_and(|record| !record.gone));
         if self.0.is_empty() {
             return Vec::new();
@@ -84,12 +90,20 @@ impl Suspects {
         dead
     }
 
-    fn suspect(&mut self, peer: Peer, reason: &'static str, read: bool) {
+    fn suspect(&mut self, peer: Peer, reason: &str, read: bool) {
         match self.0.iter_mut().find(|suspect| suspect.peer == peer) {
             Some(known) => known.read |= read,
-            None => self.0.push(Suspect { peer, reason, read }),
+            None => self.0.push(Suspect { peer, reason: reason.to_owned(), read }),
         }
     }
+}
+
+/// Whether a peer that wrote here has gone, and something of it may still be to be received. False for one that
+/// lives: nothing that it may still write is waited for once it was found out of reach.
+pub(crate) fn has_left_rest(shm: &Shm, peer: Peer, peers: &Peers) -> bool {
+    let address = peers.get(peer).map(|record| record.address);
+    let known = shm.segment.as_ref().zip(address);
+    known.is_some_and(|(segment, address)| segment.has_left_rest(&token_of(&address)))
 }
 
 /// Whether a peer may have left something in its ring here that is still to be received.

@@ -24,8 +24,8 @@ use crate::api::Peer;
 use crate::clock::Clock;
 use crate::messages::Messages;
 use crate::peers::Peers;
-pub(crate) use departed::GONE;
 use departed::Suspects;
+pub(crate) use departed::{GONE, has_left_rest};
 use dual_copy::DualCopies;
 use outbound::Outbound;
 use payload::{Payload, first_bytes};
@@ -258,12 +258,12 @@ impl Shm {
     }
 
     /// A peer has ended. True if [`Shm::take_dead`] tells of that, when all that it has said is received.
-    pub fn wait_for_rest(&mut self, peer: Peer, peers: &Peers) -> bool {
-        self.suspects.wait_for_rest(peer, self.segment.as_ref(), peers)
+    pub fn wait_for_rest(&mut self, peer: Peer, reason: &str, peers: &Peers) -> bool {
+        self.suspects.wait_for_rest(peer, reason, self.segment.as_ref(), peers)
     }
 
     /// The peers that have failed, and why ([`Suspects::take_dead`]).
-    pub fn take_dead(&mut self, peers: &Peers, leaving: bool) -> Vec<(Peer, &'static str)> {
+    pub fn take_dead(&mut self, peers: &Peers, leaving: bool) -> Vec<(Peer, String)> {
         self.suspects.take_dead(self.segment.as_mut(), &mut self.senders, peers, leaving)
     }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use nix::{
     sys::signal::{Signal, kill},
+    sys::wait::{WaitPidFlag, WaitStatus, waitpid},
     unistd::Pid,
 };
 use tasuki_engine::Address;
@@ -81,9 +82,11 @@ impl Other {
         self.child.id()
     }
 
-    /// It gets no processor until [`Other::go_on`].
+    /// It gets no processor until [`Other::go_on`], none of its threads.
     pub fn stop(&self) {
         self.signal(Signal::SIGSTOP);
+        let state = waitpid(self.pid(), Some(WaitPidFlag::WUNTRACED)).expect("our child");
+        assert!(matches!(state, WaitStatus::Stopped(..)), "{state:?}");
     }
 
     /// It gets processors again.
@@ -92,7 +95,11 @@ impl Other {
     }
 
     fn signal(&self, signal: Signal) {
-        kill(Pid::from_raw(self.child.id().cast_signed()), signal).expect("our child");
+        kill(self.pid(), signal).expect("our child");
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed())
     }
 
     /// Ends it without any clean-up of its own (SIGKILL).

@@ -75,8 +75,11 @@ fn a_killed_sender_is_noticed_after_its_last_record() {
     let mut inbox = inbox();
     let mut other = Other::start("hold", &[&inbox.token().to_string()]);
     assert_eq!(other.hear(), "ready");
+    let sender = Token::from_bytes([7; 16]);
     assert_eq!(departures(&mut inbox), [], "it lives");
+    assert!(!inbox.has_left_rest(&sender), "it lives");
     other.kill();
+    assert!(inbox.has_left_rest(&sender), "its record has not been received");
     assert_eq!(departures(&mut inbox), [], "its record has not been received");
     assert_eq!(
         inbox.receive(9, |_, bytes| {
@@ -85,7 +88,7 @@ fn a_killed_sender_is_noticed_after_its_last_record() {
         }),
         1
     );
-    assert_eq!(departures(&mut inbox), [(Token::from_bytes([7; 16]), Departure::Died)]);
+    assert_eq!(departures(&mut inbox), [(sender, Departure::Died)]);
     assert_eq!(departures(&mut inbox), []);
     // The slot of the killed sender can be used again.
     let mut other = Other::start("hold", &[&inbox.token().to_string()]);
