@@ -12,6 +12,7 @@ use crate::api::Peer;
 use crate::peers::Peers;
 
 pub(crate) const GONE: &str = "its process on this host is gone";
+const GIVEN_UP: &str = "it has given this endpoint up";
 const CORRUPT: &str = "its ring in shared memory is corrupt";
 
 /// A peer that shows signs of having ended.
@@ -43,7 +44,10 @@ impl Suspects {
     /// Takes note of the senders that have departed (a system call for each sender).
     pub fn reap(&mut self, segment: &mut Segment, senders: &mut Senders) {
         segment.reap(|slot, _, departure| match (senders.remove(slot), departure) {
-            (None, _) | (_, Departure::Closed) => {}
+            (None, _) => {}
+            // One that takes leave closes its ring behind its goodbye, which has had its effects before this
+            // suspect counts.
+            (Some(peer), Departure::Closed) => self.suspect(peer, GIVEN_UP, false),
             (Some(peer), Departure::Died) => self.suspect(peer, GONE, false),
             (Some(peer), Departure::Corrupt) => self.suspect(peer, CORRUPT, true),
         });

@@ -77,10 +77,12 @@ fn spoiler() {
 }
 
 #[test]
-fn a_peer_that_lives_is_not_said_to_be_gone_because_its_ring_is_corrupt() {
+fn a_peer_that_lives_is_given_up_because_its_ring_is_corrupt_and_hears_of_that() {
     let (mut other, address) = Other::start("stopped::helper", "");
     let mut all = leaver(&address);
     meet(&mut all, &mut other);
+    other.tell("expect");
+    assert_eq!(other.hear_with(|| all[0].turn()), "expects");
     other.stop();
     let mut spoiler = Command::new(std::env::current_exe().expect("own path"));
     spoiler
@@ -101,5 +103,9 @@ fn a_peer_that_lives_is_not_said_to_be_gone_because_its_ring_is_corrupt() {
     });
     let reason = all[0].endpoint.failure_reason(peer).expect("a reason");
     assert!(reason.contains("corrupt") && !reason.contains("gone"), "{reason}");
+    other.go_on();
+    // A receive from a peer that has given this process up would wait for ever.
+    assert_eq!(other.hear_with(|| all[0].turn()), "failed");
+    assert_eq!(other.hear_with(|| all[0].turn()), "error");
     other.kill();
 }

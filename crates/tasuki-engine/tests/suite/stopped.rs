@@ -45,6 +45,10 @@ fn helper() {
                 node.send(node.peers.len() - 1, Some(LAST_WORDS), &[3; 8]);
                 println!("SAYS said");
             }
+            Ok("expect") => {
+                node.recv(Some(node.peers.len() - 1), Some(LAST_WORDS), 0, 8);
+                println!("SAYS expects");
+            }
             Ok("words") => (0..WORDS).for_each(|_| {
                 node.recv(None, Some(LAST_WORDS), 0, 8);
             }),
@@ -60,6 +64,9 @@ fn helper() {
             node.done.clear();
         } else if came(LAST_WORDS) == WORDS {
             println!("SAYS got");
+            node.done.clear();
+        } else if node.done.iter().any(|done| matches!(done, Completion::Error { send: false, .. })) {
+            println!("SAYS error");
             node.done.clear();
         }
     }
