@@ -233,6 +233,14 @@ impl Queue {
         self.actions.push_back(Action::Save(job));
     }
 
+    /// A job's last checkpoint is an earlier one again, or there is none: hosts could not keep a later one,
+    /// and `why` says so, or the job has gone on from the earlier one.
+    pub fn saved_before(&mut self, job: JobId, last: Option<Checkpoint>, why: Option<String>) {
+        let Some(view) = self.jobs.get_mut(&job).map(|entry| &mut entry.view) else { return };
+        (view.checkpoint, view.unsaved, view.uncopied) = (last, why, None);
+        self.actions.push_back(Action::Save(job));
+    }
+
     /// Whether a job has ended well, or was forgotten after its end, so that nobody needs its checkpoints.
     /// One that this queue has never had is another matter.
     pub fn needs_nothing_of(&self, job: JobId) -> bool {

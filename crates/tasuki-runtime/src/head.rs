@@ -6,14 +6,17 @@ mod follow;
 mod images;
 mod input;
 mod progress;
+mod rounds;
 mod tell;
+#[cfg(test)]
+mod tests;
 mod times;
 
 use crate::{Bundle, RuntimeError, journal::Journal, turns::now_is};
 use copies::Copying;
 use follow::Followers;
-use images::Rounds;
 use input::{Inputs, Next};
+use rounds::Rounds;
 use std::{
     collections::{BTreeMap, VecDeque},
     path::Path,

@@ -7,6 +7,7 @@
 mod cgroup;
 mod criu;
 mod files;
+mod kept;
 #[cfg(test)]
 mod made_up;
 mod manifest;
@@ -17,6 +18,7 @@ mod restart;
 mod shared;
 mod transfer;
 
+use kept::Flush;
 pub(crate) use manifest::Manifest;
 pub(crate) use processes::{go_on, of_shepherd};
 use std::{
@@ -26,7 +28,7 @@ use std::{
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     process::Stdio,
-    sync::atomic::AtomicBool,
+    sync::{Arc, atomic::AtomicBool},
 };
 use tasuki_control::{Epoch, JobId};
 use tasuki_shepherd::Residence;
@@ -57,12 +59,14 @@ pub(crate) struct Flock {
 pub(crate) struct Images {
     folder: PathBuf,
     version: String,
+    /// Waits until the disk has all of the file system in which a folder is.
+    flush: Flush,
 }
 
 impl Images {
     /// Below a folder that root alone may enter.
     pub fn below(folder: &Path, version: &str) -> Self {
-        Self { folder: folder.join("images"), version: version.into() }
+        Self { folder: folder.join("images"), version: version.into(), flush: Arc::new(files::sync) }
     }
 
     fn of_job(&self, job: JobId) -> PathBuf {
@@ -104,52 +108,13 @@ impl Images {
         let members = of_shepherd(flock.shepherd);
         let manifest = Manifest::of(job, &self.version, flock, &members, folder)?;
         manifest.write(folder).map_err(|error| at(folder, error))?;
-        files::sync(folder).map_err(|error| at(folder, error))?;
+        (self.flush)(folder).map_err(|error| at(folder, error))?;
         manifest.bytes(folder).map_err(|error| at(folder, error))
-    }
-
-    /// A checkpoint is whole on all hosts. It is kept, and the one before it; older ones go.
-    pub fn keep(&self, job: JobId, epoch: Epoch) -> io::Result<()> {
-        fs::rename(self.part(job, epoch), self.whole(job, epoch))?;
-        files::sync(&self.of_job(job))?;
-        let mut older: Vec<Epoch> = self.epochs(job).into_iter().filter(|one| *one < epoch).collect();
-        older.pop();
-        older.iter().for_each(|old| drop(fs::remove_dir_all(self.whole(job, *old))));
-        Ok(())
-    }
-
-    /// A checkpoint is not whole on all hosts.
-    pub fn drop_part(&self, job: JobId, epoch: Epoch) {
-        let _ = fs::remove_dir_all(self.part(job, epoch));
-    }
-
-    /// Removes all checkpoints of a job.
-    pub fn discard(&self, job: JobId) {
-        let _ = fs::remove_dir_all(self.of_job(job));
-    }
-
-    /// Whether there is a checkpoint of a job that is whole on all hosts.
-    pub fn has(&self, job: JobId, epoch: Epoch) -> bool {
-        self.whole(job, epoch).exists()
-    }
-
-    /// The checkpoints of a job that are whole, the oldest first.
-    fn epochs(&self, job: JobId) -> Vec<Epoch> {
-        let entries = fs::read_dir(self.of_job(job)).into_iter().flatten().flatten();
-        let mut epochs: Vec<Epoch> =
-            entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-        epochs.sort_unstable();
-        epochs
     }
 
     /// Jobs that were being saved, or had been and stood still, when an earlier daemon ended.
     pub fn interrupted(&self) -> Vec<JobId> {
         self.jobs().into_iter().filter(|job| !self.parts(*job).is_empty()).collect()
-    }
-
-    fn parts(&self, job: JobId) -> Vec<PathBuf> {
-        let entries = fs::read_dir(self.of_job(job)).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == PART)).collect()
     }
 
     /// Waits until nobody writes a checkpoint of a job any more, and removes what was written of one that is
@@ -239,7 +204,7 @@ impl Images {
         let taken = transfer::receive(&part, from, stop);
         taken.map_err(|error| format!("it cannot be taken to {}: {error}", part.display()))?;
         let manifest = self.sound_in(&part)?;
-        files::sync(&part).map_err(write)?;
+        (self.flush)(&part).map_err(write)?;
         // One that is damaged may be there.
         let _ = fs::remove_dir_all(&whole);
         self.keep(job, epoch).map_err(|error| format!("cannot make {}: {error}", whole.display()))?;

@@ -95,8 +95,8 @@ pub(crate) struct Worker {
     still: BTreeMap<JobId, Still>,
     images: Images,
     copies: Copies,
-    /// What threads tell of copies that they send.
-    copied: (Sender<ImageReport>, Receiver<ImageReport>),
+    /// What threads tell of checkpoints that they keep, and of copies that they send.
+    told: (Sender<ImageReport>, Receiver<ImageReport>),
     out: VecDeque<Report>,
     /// Bytes of the last report of output.
     written: usize,
@@ -111,8 +111,8 @@ impl Worker {
         (images, copies): (Images, Copies),
     ) -> Self {
         let (jobs, remains, still, out) = Default::default();
-        let (host, copied, written) = (host.into(), channel(), 0);
-        Self { host, shelter, shepherd, jobs, remains, still, images, copies, copied, out, written }
+        let (host, told, written) = (host.into(), channel(), 0);
+        Self { host, shelter, shepherd, jobs, remains, still, images, copies, told, out, written }
     }
 
     /// Takes over what another daemon, or an earlier connection to the queue, has left on this host. Returns

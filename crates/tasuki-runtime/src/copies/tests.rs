@@ -45,7 +45,7 @@ pub(crate) fn stored_below(folder: &Path) -> (Images, Copies) {
 }
 
 /// The bundles of hosts that are all this machine.
-fn bundles() -> Vec<Bundle> {
+pub(crate) fn bundles() -> Vec<Bundle> {
     let cluster = generate(&"full:2".parse().expect("a shape"), &Options::default()).expect("a cluster");
     let mut bundles = Bundle::make_all(&cluster, 1, true).expect("bundles");
     let port = own_port() - PORT_OFFSET;

@@ -1,45 +1,9 @@
 //! Checkpoints of jobs: all hosts save their processes of a job, or make them again, before any goes on.
 
-use super::{Head, copies::Copied};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Instant,
-};
+use super::{Head, copies::Copied, rounds::Round};
+use std::collections::BTreeMap;
 use tasuki_control::{Checkpoint, Epoch, ImageOrder, ImageReport, JobId, Order, Reply, User};
 use tasuki_queue::{Client, HostIndex, begin_save, due_for_save, job_back, keeper, revive};
-
-/// A job whose processes stand still on its hosts, or soon will.
-struct Round {
-    epoch: Epoch,
-    /// They are made again, and not saved.
-    restores: bool,
-    /// The job's hosts.
-    hosts: Vec<HostIndex>,
-    /// Hosts that have not said what came of it.
-    awaited: BTreeSet<HostIndex>,
-    /// Commands that wait for it.
-    clients: Vec<Client>,
-    begun: Instant,
-    bytes: u64,
-    /// Why it fails, if it does.
-    problems: Vec<String>,
-}
-
-/// All jobs that stand still for a checkpoint.
-#[derive(Default)]
-pub(super) struct Rounds(BTreeMap<JobId, Round>);
-
-impl Rounds {
-    /// For how many seconds a job has been saved or restarted, if it is.
-    pub fn seconds(&self, job: JobId) -> Option<u64> {
-        self.0.get(&job).map(|round| round.begun.elapsed().as_secs())
-    }
-
-    /// A command has gone, or all of a host.
-    pub fn drop_clients(&mut self, is_gone: impl Fn(&Client) -> bool) {
-        self.0.values_mut().for_each(|round| round.clients.retain(|client| !is_gone(client)));
-    }
-}
 
 impl Head {
     /// Begins to save a job. `client`: the command that asks, with its user.
@@ -122,10 +86,7 @@ impl Head {
         hosts: Vec<HostIndex>,
         clients: Vec<Client>,
     ) {
-        let awaited = hosts.iter().copied().collect();
-        let (begun, bytes, problems) = (Instant::now(), 0, Vec::new());
-        let round = Round { epoch, restores, hosts, awaited, clients, begun, bytes, problems };
-        self.rounds.0.insert(job, round);
+        self.rounds.0.insert(job, Round::begin(epoch, restores, hosts, clients));
     }
 
     fn tell_image(&mut self, hosts: &[HostIndex], order: impl Fn(HostIndex) -> ImageOrder) {
@@ -180,6 +141,11 @@ impl Head {
     ) {
         let is_it = |round: &&mut Round| epoch.is_none_or(|epoch| epoch == round.epoch);
         let Some(round) = self.rounds.0.get_mut(&job).filter(is_it) else {
+            if let (Some(epoch), Err(why)) = (epoch, &outcome)
+                && self.has_saved(host, job, epoch)
+            {
+                return self.not_kept(host, (job, epoch), why);
+            }
             // Nobody waits for it any more, and its processes shall not stand still for that.
             let order = epoch.map(|epoch| ImageOrder::Settle { job, epoch, keep: false, copy: None });
             return self.out.extend(order.map(|order| (host, Order::Image(order))));
@@ -192,6 +158,23 @@ impl Head {
         if round.awaited.is_empty() {
             self.end_round(job);
         }
+    }
+
+    /// Whether a host has said before that it has its part of a job's last checkpoint, which counted then.
+    fn has_saved(&self, host: HostIndex, job: JobId, epoch: Epoch) -> bool {
+        let last = self.queue.view(job).and_then(|view| view.checkpoint);
+        last.is_some_and(|last| last.epoch == epoch) && self.queue.placed_on(job).contains(&host)
+    }
+
+    /// A host cannot keep its part of a checkpoint that counted: the one before is the last one again.
+    fn not_kept(&mut self, host: HostIndex, (job, epoch): (JobId, Epoch), why: &str) {
+        let why = format!("{}: {why}", self.bundle.hosts[host].name);
+        let before = self.journal.before(job, epoch);
+        self.journal.discard_image(job, epoch);
+        self.copying.forget(job);
+        self.queue.saved_before(job, before, Some(why));
+        let order = ImageOrder::Settle { job, epoch, keep: false, copy: None };
+        self.tell_image(&self.queue.placed_on(job), |_| order.clone());
     }
 
     /// All hosts of a job have said what came of it, or it was given up.

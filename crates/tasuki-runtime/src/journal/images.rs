@@ -8,7 +8,7 @@ use std::{
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
 };
-use tasuki_control::{Epoch, JobId, JobView, Work};
+use tasuki_control::{Checkpoint, Epoch, JobId, JobView, Work};
 use tasuki_host::replace_file;
 use tasuki_queue::Saved;
 
@@ -99,6 +99,22 @@ impl Journal {
             }
         }
         Ok(())
+    }
+
+    /// The checkpoint that was a job's last one when another was taken, if it is still here.
+    pub fn before(&self, job: JobId, epoch: Epoch) -> Option<Checkpoint> {
+        let before = read(&self.image_of(job, epoch)).ok()?.view.checkpoint?;
+        self.epochs(job).contains(&before.epoch).then_some(before)
+    }
+
+    /// Removes what was kept for one checkpoint of a job.
+    pub fn discard_image(&self, job: JobId, epoch: Epoch) {
+        let folder = self.image_of(job, epoch);
+        // Without this file, which goes first, the checkpoint is none, whatever stays of the others.
+        let removed = fs::remove_file(folder.join(JOB)).and_then(|()| fs::remove_dir_all(&folder));
+        if let Err(error) = removed {
+            eprintln!("{} cannot be removed: {error}", folder.display());
+        }
     }
 
     /// Removes what was kept for checkpoints of a job.

@@ -4,6 +4,9 @@
 //! processes, and has no daemon meanwhile. When they go on, this daemon takes the job over as it would from
 //! an earlier one.
 
+#[cfg(test)]
+mod tests;
+
 use super::{
     Running, Worker,
     remains::Remains,
@@ -86,25 +89,42 @@ impl Worker {
 
     /// All hosts have saved a job's processes, or one could not. `copy`: the host that gets a copy.
     fn settle(&mut self, (job, epoch): (JobId, Epoch), keep: bool, copy: Option<String>) {
-        let images = &self.images;
-        if keep && let Err(error) = images.keep(job, epoch) {
-            eprintln!("checkpoint {epoch} of job {job} cannot be kept: {error}");
-        }
-        if let Some(to) = copy {
-            let (own, copies, tell) = (images.clone(), self.copies.clone(), self.copied.0.clone());
-            // Without a thread nobody tells, and the checkpoint does not count as copied.
-            let _ = thread::Builder::new().name("copy".into()).spawn(move || {
-                let outcome = copies.put(&to, job, epoch, &own);
-                tell.send(ImageReport::Copied { job, epoch, outcome })
-            });
-        }
-        if !keep {
-            images.drop_part(job, epoch);
+        match keep.then(|| self.images.name(job, epoch)) {
+            Some(Ok(())) => self.take_care(job, epoch, copy),
+            Some(Err(error)) => self.out.push_back(Report::Image(not_kept(job, epoch, &error))),
+            None => {}
         }
         match self.still.get_mut(&job) {
-            Some(still) if still.working.is_some() => still.is_given_up = true,
+            // The thread that writes it removes it when it is done.
+            Some(still) if still.working.is_some() => return still.is_given_up = true,
             Some(_) => self.go_on(job),
             None => {}
+        }
+        if !keep {
+            self.images.drop_epoch(job, epoch);
+        }
+    }
+
+    /// Has the disk keep a checkpoint, and another host its copy. That takes long, and this thread tells the
+    /// daemon of the queue that the host is there.
+    fn take_care(&mut self, job: JobId, epoch: Epoch, copy: Option<String>) {
+        let (images, copies, tell) = (self.images.clone(), self.copies.clone(), self.told.0.clone());
+        let is_copied = copy.is_some();
+        let work = move || {
+            // Without a daemon nobody wants to know.
+            if let Err(error) = images.tidy(job, epoch) {
+                let _ = tell.send(not_kept(job, epoch, &error));
+            }
+            if let Some(to) = copy {
+                let outcome = copies.put(&to, job, epoch, &images);
+                let _ = tell.send(ImageReport::Copied { job, epoch, outcome });
+            }
+        };
+        if let Err(error) = thread::Builder::new().name("keep".into()).spawn(work) {
+            let why = format!("there is no thread for it: {error}");
+            eprintln!("checkpoint {epoch} of job {job} may not be on the disk yet: {why}");
+            let copied = ImageReport::Copied { job, epoch, outcome: Err(why) };
+            self.out.extend(is_copied.then_some(Report::Image(copied)));
         }
     }
 
@@ -145,7 +165,7 @@ impl Worker {
 
     /// Takes note of what threads have done.
     pub(super) fn report_still(&mut self) {
-        self.out.extend(self.copied.1.try_iter().map(Report::Image));
+        self.out.extend(self.told.1.try_iter().map(Report::Image));
         let done: Vec<_> =
             self.still.iter_mut().filter_map(|(job, still)| Some((*job, still.done()?))).collect();
         for (job, done) in done {
@@ -246,8 +266,14 @@ impl Worker {
             if shepherd.is_some() {
                 self.still.insert(job, Still::begin(What::Wait, BTreeMap::new(), clear));
             } else {
-                let _ = clear(&AtomicBool::new(false));
+                // Nobody waits for that. What stays is looked at by the next daemon.
+                let _ = thread::Builder::new().spawn(move || clear(&AtomicBool::new(false)));
             }
         }
     }
+}
+
+/// What the queue is told of a checkpoint that counted already.
+fn not_kept(job: JobId, epoch: Epoch, error: &io::Error) -> ImageReport {
+    ImageReport::Saved { job, epoch, outcome: Err(format!("its checkpoint cannot be kept there: {error}")) }
 }

@@ -1,0 +1,99 @@
+//! Tests of the daemon that keeps the queue, with hosts whose words are made up.
+
+use super::*;
+use crate::copies::tests::bundles;
+use tasuki_control::{Epoch, ImageOrder, ImageReport, Kind, State};
+
+/// The queue of two hosts that are here, in a folder.
+struct Cluster {
+    head: Head,
+    folder: tempfile::TempDir,
+}
+
+impl Cluster {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut head = Head::open(&bundles()[0], folder.path()).unwrap();
+        for host in [0, 1] {
+            head.report(host, Report::Present { cores: 1, memory: 1 << 30, jobs: Vec::new() });
+        }
+        Self { head, folder }
+    }
+
+    /// What hosts are told, without tables.
+    fn orders(&mut self) -> Vec<(HostIndex, Order)> {
+        let all = std::iter::from_fn(|| self.head.poll_order());
+        all.filter(|(_, order)| !matches!(order, Order::Table(_))).collect()
+    }
+
+    fn ask(&mut self, request: Request) -> Vec<(HostIndex, Order)> {
+        let user = User { name: "root".into(), is_root: true };
+        self.head.report(0, Report::Request { session: 1, user, request });
+        self.orders()
+    }
+
+    /// A job that has a rank on each host, and begins at once.
+    fn submit(&mut self, ranks: u32, terms: Terms) -> JobId {
+        let Report::Request { request: Request::Submit { work, .. }, .. } = Report::sample() else {
+            panic!("the sample is a job")
+        };
+        let work = Box::new(Work { ranks, kind: Kind::Plain, over_tasuki: false, mpi: None, ..*work });
+        let orders = self.ask(Request::Submit { work, terms: Box::new(terms) });
+        let job = orders.iter().find_map(|(_, order)| match order {
+            Order::Answer { reply: Reply::Submitted(job), .. } => Some(*job),
+            _ => None,
+        });
+        job.unwrap_or_else(|| panic!("{orders:?}"))
+    }
+
+    fn image(&mut self, host: HostIndex, report: ImageReport) -> Vec<(HostIndex, Order)> {
+        self.head.report(host, Report::Image(report));
+        self.orders()
+    }
+
+    /// Has both hosts save a job.
+    fn save(&mut self, job: JobId) -> Epoch {
+        let orders = self.ask(Request::Checkpoint { job });
+        let Some((_, Order::Image(ImageOrder::Save { epoch, .. }))) = orders.first() else {
+            panic!("{orders:?}")
+        };
+        let epoch = *epoch;
+        for host in [0, 1] {
+            let settled = self.image(host, ImageReport::Saved { job, epoch, outcome: Ok(1) });
+            assert_eq!(settled.is_empty(), host == 0, "{settled:?}");
+        }
+        [0, 1].iter().for_each(|host| drop(self.image(*host, ImageReport::Back { job })));
+        assert_eq!(self.last(job), Some(epoch));
+        epoch
+    }
+
+    /// The last checkpoint of a job.
+    fn last(&self, job: JobId) -> Option<Epoch> {
+        self.head.queue.view(job)?.checkpoint.map(|last| last.epoch)
+    }
+}
+
+fn saved_often() -> Terms {
+    Terms { checkpoint: Some(100_000), ..Terms::default() }
+}
+
+#[test]
+fn a_checkpoint_that_a_host_cannot_keep_does_not_count() {
+    let mut cluster = Cluster::new();
+    let job = cluster.submit(2, saved_often());
+    let (first, second) = (cluster.save(job), cluster.save(job));
+    let why = "the disk is full".to_owned();
+    let told = cluster.image(1, ImageReport::Saved { job, epoch: second, outcome: Err(why) });
+    let gone = ImageOrder::Settle { job, epoch: second, keep: false, copy: None };
+    assert_eq!(told, [0, 1].map(|host| (host, Order::Image(gone.clone()))));
+    assert_eq!(cluster.last(job), Some(first));
+    let unsaved = cluster.head.queue.view(job).and_then(|view| view.unsaved.clone());
+    assert_eq!(unsaved.as_deref(), Some("n2: the disk is full"));
+    assert_eq!(cluster.head.journal.image(job, None).unwrap().1, first);
+    // The one before cannot be kept either, which a host says late.
+    let why = "the disk is gone".to_owned();
+    cluster.image(0, ImageReport::Saved { job, epoch: first, outcome: Err(why) });
+    assert_eq!(cluster.last(job), None);
+    assert!(cluster.head.journal.image(job, None).is_err());
+    assert_eq!(cluster.head.queue.view(job).map(|view| view.state), Some(State::Running));
+}

@@ -1,0 +1,102 @@
+//! Which checkpoints of a job a host keeps, and how others go.
+//!
+//! What takes long is apart from what does not, since a daemon has one thread: a folder gets another name at
+//! once, and the disk takes or gives up what is in it as long as that takes.
+
+use super::{Images, PART};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread,
+};
+use tasuki_control::{Epoch, JobId};
+
+/// Waits until the disk has all of the file system in which a folder is.
+pub(super) type Flush = Arc<dyn Fn(&Path) -> io::Result<()> + Send + Sync>;
+
+/// Extension of the folder of a checkpoint that is being removed.
+const GONE: &str = "gone";
+
+impl Images {
+    /// The same checkpoints, with another way to wait for the disk.
+    #[cfg(test)]
+    pub fn with_flush(self, flush: impl Fn(&Path) -> io::Result<()> + Send + Sync + 'static) -> Self {
+        Self { flush: Arc::new(flush), ..self }
+    }
+
+    /// A checkpoint is whole on all hosts. It is kept, and the one before it; older ones go.
+    pub fn keep(&self, job: JobId, epoch: Epoch) -> io::Result<()> {
+        self.name(job, epoch)?;
+        self.tidy(job, epoch)
+    }
+
+    /// A checkpoint is whole on all hosts, and is called so from now on. It is to be [tidied](Self::tidy) up.
+    pub fn name(&self, job: JobId, epoch: Epoch) -> io::Result<()> {
+        fs::rename(self.part(job, epoch), self.whole(job, epoch))
+    }
+
+    /// Waits until the disk has a checkpoint that was named, and removes those that are older than the one
+    /// before it.
+    pub fn tidy(&self, job: JobId, epoch: Epoch) -> io::Result<()> {
+        (self.flush)(&self.of_job(job))?;
+        let mut older: Vec<Epoch> = self.epochs(job).into_iter().filter(|one| *one < epoch).collect();
+        older.pop();
+        older.iter().for_each(|old| drop(fs::remove_dir_all(self.whole(job, *old))));
+        Ok(())
+    }
+
+    /// A checkpoint is not whole on all hosts. Nobody waits for its removal.
+    pub fn drop_part(&self, job: JobId, epoch: Epoch) {
+        self.remove_later(job, epoch, [self.part(job, epoch)]);
+    }
+
+    /// A checkpoint is not whole on all hosts, or cannot be kept on one, which this host learns after it has
+    /// named its own part. Nobody waits for its removal.
+    pub fn drop_epoch(&self, job: JobId, epoch: Epoch) {
+        self.remove_later(job, epoch, [self.part(job, epoch), self.whole(job, epoch)]);
+    }
+
+    /// Removes folders of a checkpoint, which are not found under their names any more when this returns.
+    fn remove_later<const N: usize>(&self, job: JobId, epoch: Epoch, folders: [PathBuf; N]) {
+        let gone = self.whole(job, epoch).with_extension(GONE);
+        for folder in folders.into_iter().filter(|folder| folder.exists()) {
+            // A daemon that ended in the midst has left a folder of that name.
+            let renamed = fs::rename(&folder, &gone).or_else(|_| {
+                fs::remove_dir_all(&gone)?;
+                fs::rename(&folder, &gone)
+            });
+            if let Err(error) = renamed {
+                eprintln!("{} of job {job} cannot be removed: {error}", folder.display());
+                continue;
+            }
+            let gone = gone.clone();
+            // What stays goes with the last checkpoint of the job.
+            let _ = thread::Builder::new().name("remove".into()).spawn(move || fs::remove_dir_all(gone));
+        }
+    }
+
+    /// Removes all checkpoints of a job.
+    pub fn discard(&self, job: JobId) {
+        let _ = fs::remove_dir_all(self.of_job(job));
+    }
+
+    /// Whether there is a checkpoint of a job that is whole on all hosts.
+    pub fn has(&self, job: JobId, epoch: Epoch) -> bool {
+        self.whole(job, epoch).exists()
+    }
+
+    /// The checkpoints of a job that are whole, the oldest first.
+    pub(super) fn epochs(&self, job: JobId) -> Vec<Epoch> {
+        let entries = fs::read_dir(self.of_job(job)).into_iter().flatten().flatten();
+        let mut epochs: Vec<Epoch> =
+            entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+        epochs.sort_unstable();
+        epochs
+    }
+
+    pub(super) fn parts(&self, job: JobId) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.of_job(job)).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == PART)).collect()
+    }
+}

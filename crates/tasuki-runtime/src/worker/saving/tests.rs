@@ -1,0 +1,106 @@
+//! Tests of jobs that stand still, without processes.
+
+use super::*;
+use crate::{copies::tests::stored_below, images::Images, shelter::Shelter};
+use std::{
+    os::unix::net::UnixListener,
+    path::Path,
+    sync::{Mutex, mpsc},
+};
+use tasuki_control::Order;
+
+/// Far longer than anything here takes.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A worker with one job that stands still for a checkpoint, or because it was made again, and the socket at
+/// which its shepherd waits. `change`: what is another way in the store of checkpoints.
+fn with_still(
+    folder: &Path,
+    job: JobId,
+    what: What,
+    change: impl FnOnce(Images) -> Images,
+) -> (Worker, UnixListener) {
+    let shelter = Shelter::open(&folder.join("jobs"), "1").unwrap();
+    let listener = UnixListener::bind(shelter.socket(job)).unwrap();
+    let (images, copies) = stored_below(folder);
+    let mut worker = Worker::new("n1", shelter, Vec::new(), (change(images), copies));
+    let mut still = Still::begin(what, BTreeMap::new(), |_| Err("it does nothing".into()));
+    still.working = None;
+    worker.still.insert(job, still);
+    (worker, listener)
+}
+
+fn settle(job: JobId, epoch: Epoch, keep: bool) -> Order {
+    Order::Image(ImageOrder::Settle { job, epoch, keep, copy: None })
+}
+
+/// Waits for a report that a thread has the daemon send.
+fn told(worker: &mut Worker) -> Option<Report> {
+    for _ in 0..LIMIT.as_millis() {
+        worker.report_still();
+        if let Some(report) = worker.poll_report() {
+            return Some(report);
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    None
+}
+
+#[test]
+fn a_job_goes_on_while_the_disk_takes_its_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let (release, blocked) = mpsc::channel::<()>();
+    let (begin, has_begun) = mpsc::channel();
+    let (blocked, begin) = (Mutex::new(blocked), Mutex::new(begin));
+    let slow = move |images: Images| {
+        images.with_flush(move |_| {
+            begin.lock().unwrap().send(()).unwrap();
+            // An end that is gone releases it as well: the test has failed then.
+            blocked.lock().unwrap().recv().map_err(io::Error::other)
+        })
+    };
+    let (mut worker, _shepherd) = with_still(folder.path(), 7, What::Save(40), slow);
+    stored_below(folder.path()).0.make_up_part(7, 40);
+    let (done, is_done) = mpsc::channel();
+    thread::spawn(move || {
+        worker.obey(settle(7, 40, true));
+        done.send(worker).map_err(|_| "nobody waits").unwrap();
+    });
+    let mut worker = is_done.recv_timeout(LIMIT).expect("the daemon goes on");
+    has_begun.recv_timeout(LIMIT).expect("the disk takes it");
+    assert!(worker.jobs.contains_key(&7) && worker.images.has(7, 40));
+    assert_eq!(worker.poll_report(), Some(Report::Image(ImageReport::Back { job: 7 })));
+    // The disk fails in the end.
+    drop(release);
+    let Some(Report::Image(ImageReport::Saved { job: 7, epoch: 40, outcome: Err(why) })) = told(&mut worker)
+    else {
+        panic!("the queue is not told")
+    };
+    assert!(why.contains("cannot be kept"), "{why}");
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_named_is_told_and_the_job_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut worker, _shepherd) = with_still(folder.path(), 7, What::Save(40), |images| images);
+    // There is nothing of it here.
+    worker.obey(settle(7, 40, true));
+    let told: Vec<Report> = std::iter::from_fn(|| worker.poll_report()).collect();
+    let [
+        Report::Image(ImageReport::Saved { job: 7, epoch: 40, outcome: Err(why) }),
+        Report::Image(ImageReport::Back { job: 7 }),
+    ] = &told[..]
+    else {
+        panic!("{told:?}")
+    };
+    assert!(why.contains("cannot be kept"), "{why}");
+}
+
+#[test]
+fn a_checkpoint_that_another_host_cannot_keep_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut worker, _shepherd) = with_still(folder.path(), 7, What::Save(40), |images| images);
+    stored_below(folder.path()).0.make_up(7, 40);
+    worker.obey(settle(7, 40, false));
+    assert!(worker.jobs.contains_key(&7) && !worker.images.has(7, 40));
+}
