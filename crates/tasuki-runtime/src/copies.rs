@@ -5,6 +5,7 @@
 //! in a folder for each host that sent them, as checkpoints lie in its own.
 
 mod door;
+mod steps;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -15,12 +16,15 @@ use crate::{
     images::{Images, Manifest, hear, say},
     keys,
 };
-use rustls::{ClientConfig, ClientConnection, ServerConfig, ServerConnection, StreamOwned};
+use rustls::{
+    ClientConfig, ClientConnection, ConnectionCommon, ServerConfig, ServerConnection, SideData, StreamOwned,
+};
 use serde::{Deserialize, Serialize};
 use socket2::{SockRef, TcpKeepalive};
 use std::{
     io::{self, Read, Write},
     net::{TcpStream, ToSocketAddrs},
+    ops::DerefMut,
     path::PathBuf,
     sync::{
         Arc,
@@ -29,6 +33,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+use steps::{STEP, Steps};
 use tasuki_control::{Epoch, JobId};
 
 /// The port of copies is so far behind that of the daemon that keeps the queue.
@@ -166,12 +171,11 @@ impl Copies {
         let words = |error: io::Error| format!("no copy comes from {from}: {error}");
         let mut line = self.connect(from).map_err(words)?;
         let asked = say(&mut line, &Ask::Get { job, epoch }).and_then(|()| line.flush());
+        asked.and_then(|()| line.sock.set_read_timeout(Some(STEP))).map_err(words)?;
         // The other end looks first whether its copy is sound.
-        asked.and_then(|()| line.sock.set_read_timeout(Some(LOOK))).map_err(words)?;
-        let answer = hear::<Answer>(&mut line).map_err(words)?;
+        let answer = hear::<Answer>(&mut Steps { line: &mut line, limit: LOOK, stop }).map_err(words)?;
         answer.map_err(|why| format!("no copy comes from {from}: {why}"))?;
-        line.sock.set_read_timeout(Some(SILENCE)).map_err(words)?;
-        images.receive(job, epoch, &mut line, stop)
+        images.receive(job, epoch, &mut Steps { line: &mut line, limit: SILENCE, stop }, stop)
     }
 
     /// Connects to a host by its name, which leads over the rails, or else as the daemons do.
@@ -191,7 +195,9 @@ impl Copies {
         let socket = reach(&member.name).or_else(|_| reach(&member.address))?;
         let name = keys::server_name(member).map_err(io::Error::other)?;
         let tls = ClientConnection::new(Arc::clone(&self.0.client), name).map_err(io::Error::other)?;
-        Ok(StreamOwned::new(tls, ready(socket)?))
+        let mut line = StreamOwned::new(tls, ready(socket)?);
+        prove(&mut line)?;
+        Ok(line)
     }
 
     /// Serves a connection on a thread of its own.
@@ -250,7 +256,11 @@ impl Copies {
 }
 
 /// Has the other end prove who it is, in time also if it sends a byte now and then.
-fn prove(line: &mut StreamOwned<ServerConnection, TcpStream>) -> io::Result<()> {
+fn prove<C, S>(line: &mut StreamOwned<C, TcpStream>) -> io::Result<()>
+where
+    C: DerefMut<Target = ConnectionCommon<S>>,
+    S: SideData,
+{
     let end = Instant::now() + GREETING;
     line.sock.set_read_timeout(Some(GREETING))?;
     while line.conn.is_handshaking() {

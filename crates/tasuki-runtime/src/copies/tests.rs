@@ -142,3 +142,26 @@ fn who_has_no_key_of_the_cluster_gets_nothing_and_leaves_nothing() {
     assert!(get(&thief, &other, 40).is_err());
     assert!(!other.kept(40).exists());
 }
+
+// A host that keeps a copy is connected, and never says whether it is sound: the user cancels the job.
+#[test]
+fn a_copy_that_is_waited_for_is_given_up_when_nobody_wants_it() {
+    let (own, other) = pair();
+    let door = other.copies.listen();
+    let (stop, tls) = (AtomicBool::new(false), Arc::clone(&other.copies.0.server));
+    let listener = door.socket().expect("it listens").try_clone_to_owned().expect("a descriptor");
+    let listener = std::net::TcpListener::from(listener);
+    listener.set_nonblocking(false).expect("it waits");
+    thread::scope(|scope| {
+        let waits = scope.spawn(|| own.copies.get("n2", (7, 40), &own.images, &stop).map(drop));
+        let (socket, _) = listener.accept().expect("somebody comes");
+        let tls = ServerConnection::new(tls).expect("TLS");
+        let mut line = StreamOwned::new(tls, ready(socket).expect("a socket"));
+        prove(&mut line).expect("it is n1");
+        assert!(matches!(hear(&mut line).expect("a word"), Ask::Get { job: 7, epoch: 40 }));
+        stop.store(true, Ordering::Relaxed);
+        // The line is open until it has been given up at the other end.
+        let why = waits.join().expect("no panic").expect_err("it is given up");
+        assert!(why.contains("given up"), "{why}");
+    });
+}

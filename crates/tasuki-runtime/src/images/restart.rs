@@ -12,7 +12,7 @@ use std::{
     io::{self, ErrorKind},
     path::Path,
     process::Stdio,
-    sync::atomic::AtomicBool,
+    sync::atomic::{AtomicBool, Ordering},
 };
 use tasuki_control::{Epoch, JobId};
 use tasuki_shepherd::RESIDENCE;
@@ -54,8 +54,14 @@ impl Images {
         let here = nics::for_this_machine(&folder.join(CRIU), manifest.nics())?;
         // Copies take their time, in which a number may have been taken.
         let free = processes::wait_free(&manifest.numbers(), stop);
+        let free = free.and_then(|()| match stop.load(Ordering::Relaxed) {
+            true => Err("it was given up".into()),
+            false => Ok(()),
+        });
+        // CRIU that is killed while it makes processes leaves files behind, which stop the next restart.
+        let never = AtomicBool::new(false);
         let made_again = free.and_then(|()| {
-            let made = criu.restore(&here, manifest.clock(), Stdio::from(lock), stop);
+            let made = criu.restore(&here, manifest.clock(), Stdio::from(lock), &never);
             // CRIU leaves processes half made where one of them is killed.
             made.inspect_err(|_| end())
         });

@@ -156,8 +156,7 @@ impl Worker {
     pub(super) fn end_still(&mut self, job: JobId) {
         let Some(still) = self.still.get_mut(&job) else { return };
         (still.ends, still.is_given_up) = (true, true);
-        // CRIU that is killed while it makes processes leaves files behind, which stop the next restart.
-        still.stop.store(still.what != What::Restore, Ordering::Relaxed);
+        still.stop.store(true, Ordering::Relaxed);
         if still.working.is_none() {
             self.give_up_still(job);
         }
@@ -240,7 +239,13 @@ impl Worker {
 
     /// The connection to the queue was lost: checkpoints that are not whole are worth nothing.
     pub(super) fn let_go_still(&mut self) {
-        self.still.values_mut().for_each(|still| still.is_given_up = true);
+        for still in self.still.values_mut() {
+            still.is_given_up = true;
+            // A copy that is being fetched is not wanted any more: the next restart begins anew.
+            if still.what == What::Restore {
+                still.stop.store(true, Ordering::Relaxed);
+            }
+        }
         let idle = self.still.iter().filter(|(_, still)| still.working.is_none());
         for job in idle.map(|(job, _)| *job).collect::<Vec<JobId>>() {
             self.give_up_still(job);

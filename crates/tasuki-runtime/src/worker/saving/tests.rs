@@ -6,6 +6,7 @@ use std::{
     os::unix::net::UnixListener,
     path::Path,
     sync::{Mutex, mpsc},
+    time::Instant,
 };
 use tasuki_control::Order;
 
@@ -103,4 +104,25 @@ fn a_checkpoint_that_another_host_cannot_keep_goes() {
     stored_below(folder.path()).0.make_up(7, 40);
     worker.obey(settle(7, 40, false));
     assert!(worker.jobs.contains_key(&7) && !worker.images.has(7, 40));
+}
+
+// What a thread fetches, or waits for, before CRIU makes processes again is not wanted any more then.
+#[test]
+fn a_restart_that_is_cancelled_stops() {
+    let ways: [fn(&mut Worker); 2] = [Worker::let_go, |worker| worker.obey(Order::End { job: 8 })];
+    for lose in ways {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut worker, _shepherd) = with_still(folder.path(), 7, What::Wait, |images| images);
+        let work = |stop: &AtomicBool| {
+            let end = Instant::now() + LIMIT;
+            while !stop.load(Ordering::Relaxed) && Instant::now() < end {
+                thread::sleep(Duration::from_millis(1));
+            }
+            Err(if stop.load(Ordering::Relaxed) { "stopped" } else { "went on" }.to_owned())
+        };
+        worker.still.insert(8, Still::begin(What::Restore, BTreeMap::new(), work));
+        lose(&mut worker);
+        let Some(Report::Broken { job: 8, why, .. }) = told(&mut worker) else { panic!("it is not told") };
+        assert_eq!(why, "stopped");
+    }
 }
