@@ -144,13 +144,19 @@ impl Copies {
         match (sent, answer) {
             (_, Ok(Err(why))) => Err(format!("no copy is on {to}: {why}")),
             (Err(error), _) | (Ok(()), Err(error)) => Err(words(error)),
-            (Ok(()), Ok(Ok(()))) if images.has(job, epoch) => Ok(()),
-            (Ok(()), Ok(Ok(()))) => {
-                // The job ended well meanwhile, of which the other host may have heard before the copy came.
-                self.drop_at(to, job).map_err(words)?;
-                Err("it is not needed any more".into())
-            }
+            (Ok(()), Ok(Ok(()))) => self.look_after(to, job, images),
         }
+    }
+
+    /// A copy has come to another host. It may be needed as well where later checkpoints have taken the place
+    /// of its own here, and not where the job has ended well meanwhile, of which the other host may have heard
+    /// before the copy came.
+    fn look_after(&self, to: &str, job: JobId, images: &Images) -> Result<(), String> {
+        if images.has_any(job) {
+            return Ok(());
+        }
+        self.drop_at(to, job).map_err(|error| format!("a copy that nobody needs stays on {to}: {error}"))?;
+        Err("it is not needed any more".into())
     }
 
     fn drop_at(&self, host: &str, job: JobId) -> io::Result<()> {

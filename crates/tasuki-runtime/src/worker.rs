@@ -28,7 +28,7 @@ use std::{
     time::{Duration, Instant},
 };
 use still::Still;
-use tasuki_control::{Fence, ImageReport, JobId, Order, Report, Start};
+use tasuki_control::{Epoch, Fence, ImageReport, JobId, Order, Report, Start};
 use tasuki_pmi::FenceOut;
 use tasuki_queue::PATIENCE;
 use tasuki_shepherd::{Command, OwnerEnd, Residence, Shepherd};
@@ -95,6 +95,8 @@ pub(crate) struct Worker {
     still: BTreeMap<JobId, Still>,
     images: Images,
     copies: Copies,
+    /// Checkpoints of which copies are on their way to another host, one of a job at most.
+    copying: BTreeMap<JobId, Epoch>,
     /// What threads tell of checkpoints that they keep, and of copies that they send.
     told: (Sender<ImageReport>, Receiver<ImageReport>),
     out: VecDeque<Report>,
@@ -110,9 +112,9 @@ impl Worker {
         shepherd: Vec<OsString>,
         (images, copies): (Images, Copies),
     ) -> Self {
-        let (jobs, remains, still, out) = Default::default();
+        let (jobs, remains, still, copying, out) = Default::default();
         let (host, told, written) = (host.into(), channel(), 0);
-        Self { host, shelter, shepherd, jobs, remains, still, images, copies, told, out, written }
+        Self { host, shelter, shepherd, jobs, remains, still, images, copies, copying, told, out, written }
     }
 
     /// Takes over what another daemon, or an earlier connection to the queue, has left on this host. Returns

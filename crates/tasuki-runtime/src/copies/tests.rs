@@ -128,6 +128,21 @@ fn a_copy_that_comes_too_late_is_removed() {
     assert!(!other.kept(40).exists());
 }
 
+// Two further checkpoints were taken while the copy of one was under way: it takes no other copy along.
+#[test]
+fn a_copy_that_is_slow_removes_no_others() {
+    let (own, other) = pair();
+    own.images.make_up(7, 40);
+    other.serve(|| own.copies.put("n2", 7, 40, &own.images)).expect("it is kept");
+    own.images.drop_epoch(7, 40);
+    own.images.make_up(7, 60);
+    assert_eq!(other.serve(|| own.copies.look_after("n2", 7, &own.images)), Ok(()));
+    assert!(other.kept(40).exists());
+    own.images.discard(7);
+    assert!(other.serve(|| own.copies.look_after("n2", 7, &own.images)).is_err());
+    assert!(!other.kept(40).exists());
+}
+
 #[test]
 fn who_has_no_key_of_the_cluster_gets_nothing_and_leaves_nothing() {
     let (all, strangers) = (bundles(), bundles());

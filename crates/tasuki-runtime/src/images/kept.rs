@@ -28,7 +28,7 @@ impl Images {
     /// A checkpoint is whole on all hosts. It is kept, and the one before it; older ones go.
     pub fn keep(&self, job: JobId, epoch: Epoch) -> io::Result<()> {
         self.name(job, epoch)?;
-        self.tidy(job, epoch)
+        self.tidy(job, epoch, None)
     }
 
     /// A checkpoint is whole on all hosts, and is called so from now on. It is to be [tidied](Self::tidy) up.
@@ -37,11 +37,12 @@ impl Images {
     }
 
     /// Waits until the disk has a checkpoint that was named, and removes those that are older than the one
-    /// before it.
-    pub fn tidy(&self, job: JobId, epoch: Epoch) -> io::Result<()> {
+    /// before it. `read`: one that is being read stays until the next one comes.
+    pub fn tidy(&self, job: JobId, epoch: Epoch, read: Option<Epoch>) -> io::Result<()> {
         (self.flush)(&self.of_job(job))?;
         let mut older: Vec<Epoch> = self.epochs(job).into_iter().filter(|one| *one < epoch).collect();
         older.pop();
+        older.retain(|old| Some(*old) != read);
         older.iter().for_each(|old| drop(fs::remove_dir_all(self.whole(job, *old))));
         Ok(())
     }
@@ -82,8 +83,8 @@ impl Images {
     }
 
     /// Whether there is a checkpoint of a job that is whole on all hosts.
-    pub fn has(&self, job: JobId, epoch: Epoch) -> bool {
-        self.whole(job, epoch).exists()
+    pub fn has_any(&self, job: JobId) -> bool {
+        !self.epochs(job).is_empty()
     }
 
     /// The checkpoints of a job that are whole, the oldest first.

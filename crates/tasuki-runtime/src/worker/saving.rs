@@ -26,6 +26,8 @@ use tasuki_shepherd::Shepherd;
 
 /// How long a shepherd may take to let its daemon go.
 const PART: Duration = Duration::from_secs(10);
+/// Why there is no copy of a checkpoint that comes too soon after another.
+const BUSY: &str = "the copy of the checkpoint before is still on its way: take them less often";
 
 impl Worker {
     /// Does what the daemon that keeps the queue says of checkpoints.
@@ -109,10 +111,15 @@ impl Worker {
     /// daemon of the queue that the host is there.
     fn take_care(&mut self, job: JobId, epoch: Epoch, copy: Option<String>) {
         let (images, copies, tell) = (self.images.clone(), self.copies.clone(), self.told.0.clone());
+        let copied = |why: &str| ImageReport::Copied { job, epoch, outcome: Err(why.into()) };
+        let read = self.copying.get(&job).copied();
+        let is_busy = copy.is_some() && read.is_some();
+        self.out.extend(is_busy.then(|| Report::Image(copied(BUSY))));
+        let copy = copy.filter(|_| !is_busy);
         let is_copied = copy.is_some();
         let work = move || {
             // Without a daemon nobody wants to know.
-            if let Err(error) = images.tidy(job, epoch) {
+            if let Err(error) = images.tidy(job, epoch, read) {
                 let _ = tell.send(not_kept(job, epoch, &error));
             }
             if let Some(to) = copy {
@@ -120,11 +127,13 @@ impl Worker {
                 let _ = tell.send(ImageReport::Copied { job, epoch, outcome });
             }
         };
-        if let Err(error) = thread::Builder::new().name("keep".into()).spawn(work) {
-            let why = format!("there is no thread for it: {error}");
-            eprintln!("checkpoint {epoch} of job {job} may not be on the disk yet: {why}");
-            let copied = ImageReport::Copied { job, epoch, outcome: Err(why) };
-            self.out.extend(is_copied.then_some(Report::Image(copied)));
+        match thread::Builder::new().name("keep".into()).spawn(work) {
+            Ok(_) => self.copying.extend(is_copied.then_some((job, epoch))),
+            Err(error) => {
+                let why = format!("there is no thread for it: {error}");
+                eprintln!("checkpoint {epoch} of job {job} may not be on the disk yet: {why}");
+                self.out.extend(is_copied.then(|| Report::Image(copied(&why))));
+            }
         }
     }
 
@@ -164,7 +173,12 @@ impl Worker {
 
     /// Takes note of what threads have done.
     pub(super) fn report_still(&mut self) {
-        self.out.extend(self.told.1.try_iter().map(Report::Image));
+        for report in self.told.1.try_iter() {
+            if let ImageReport::Copied { job, .. } = &report {
+                self.copying.remove(job);
+            }
+            self.out.push_back(Report::Image(report));
+        }
         let done: Vec<_> =
             self.still.iter_mut().filter_map(|(job, still)| Some((*job, still.done()?))).collect();
         for (job, done) in done {

@@ -69,7 +69,7 @@ fn a_job_goes_on_while_the_disk_takes_its_checkpoint() {
     });
     let mut worker = is_done.recv_timeout(LIMIT).expect("the daemon goes on");
     has_begun.recv_timeout(LIMIT).expect("the disk takes it");
-    assert!(worker.jobs.contains_key(&7) && worker.images.has(7, 40));
+    assert!(worker.jobs.contains_key(&7) && worker.images.sound(7, 40).is_ok());
     assert_eq!(worker.poll_report(), Some(Report::Image(ImageReport::Back { job: 7 })));
     // The disk fails in the end.
     drop(release);
@@ -103,7 +103,7 @@ fn a_checkpoint_that_another_host_cannot_keep_goes() {
     let (mut worker, _shepherd) = with_still(folder.path(), 7, What::Save(40), |images| images);
     stored_below(folder.path()).0.make_up(7, 40);
     worker.obey(settle(7, 40, false));
-    assert!(worker.jobs.contains_key(&7) && !worker.images.has(7, 40));
+    assert!(worker.jobs.contains_key(&7) && !worker.images.sound(7, 40).is_ok());
 }
 
 // What a thread fetches, or waits for, before CRIU makes processes again is not wanted any more then.
@@ -125,4 +125,39 @@ fn a_restart_that_is_cancelled_stops() {
         let Some(Report::Broken { job: 8, why, .. }) = told(&mut worker) else { panic!("it is not told") };
         assert_eq!(why, "stopped");
     }
+}
+
+#[test]
+fn a_copy_that_takes_longer_than_to_the_next_checkpoint_goes_on_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut worker, _shepherd) = with_still(folder.path(), 7, What::Save(40), |images| images);
+    let images = worker.images.clone();
+    for epoch in [10, 20] {
+        images.make_up(7, epoch);
+    }
+    // The copy of the first one is on its way.
+    worker.copying.insert(7, 10);
+    for epoch in [30, 40] {
+        images.make_up_part(7, epoch);
+        let copy = Some("n2".to_owned());
+        worker.obey(Order::Image(ImageOrder::Settle { job: 7, epoch, keep: true, copy }));
+        let busy = ImageReport::Copied { job: 7, epoch, outcome: Err(BUSY.into()) };
+        assert_eq!(worker.poll_report(), Some(Report::Image(busy)));
+        worker.poll_report();
+        // A thread removes the older ones.
+        let older: &[Epoch] = if epoch == 30 { &[] } else { &[20] };
+        for _ in 0..LIMIT.as_millis() {
+            if older.iter().all(|old| images.sound(7, *old).is_err()) {
+                break;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+    assert_eq!([10, 20, 30, 40].map(|epoch| images.sound(7, epoch).is_ok()), [true, false, true, true]);
+    // Once it is there the next one is copied.
+    worker.told.0.send(ImageReport::Copied { job: 7, epoch: 10, outcome: Ok(()) }).unwrap();
+    assert!(told(&mut worker).is_some() && worker.copying.is_empty());
+    images.make_up_part(7, 50);
+    worker.obey(Order::Image(ImageOrder::Settle { job: 7, epoch: 50, keep: true, copy: Some("n9".into()) }));
+    assert_eq!(worker.copying.get(&7), Some(&50));
 }
