@@ -11,6 +11,7 @@ mod tell;
 #[cfg(test)]
 mod tests;
 mod times;
+mod unwritten;
 
 use crate::{Bundle, RuntimeError, journal::Journal, turns::now_is};
 use copies::Copying;
@@ -27,6 +28,7 @@ use tasuki_pmi::Joint;
 use tasuki_queue::{Action, Client, HostIndex, Queue, Rows, Slicer};
 use tasuki_sys::clock::monotonic_ns;
 use times::Times;
+use unwritten::Unwritten;
 
 /// Jobs that are over and kept, with their output.
 const KEEP: usize = 1000;
@@ -50,6 +52,7 @@ pub(crate) struct Head {
     notifiers: Notifiers,
     rounds: Rounds,
     copying: Copying,
+    unwritten: Unwritten,
     out: VecDeque<(HostIndex, Order)>,
 }
 
@@ -76,6 +79,7 @@ impl Head {
             notifiers: Notifiers::default(),
             rounds: Rounds::default(),
             copying: Copying::default(),
+            unwritten: Unwritten::default(),
             out: VecDeque::new(),
         };
         head.resume();
@@ -92,6 +96,7 @@ impl Head {
     pub fn handle_time(&mut self) {
         self.queue.set_ahead(self.times.ahead());
         self.queue.handle_time(self.times.now());
+        self.save_ends();
         self.tell_users();
         self.save_due();
         self.act();
@@ -260,20 +265,13 @@ impl Head {
                 Action::Save(job) => self.save(job),
                 Action::Tell(host, order) => self.tell(host, order),
                 Action::Over(job) => self.over(job),
+                Action::Notify(job, path) if self.unwritten.has(job) => self.unwritten.tell_later(job, path),
                 Action::Notify(job, path) => self.notify(job, path),
                 Action::Turns(rows) => {
                     let table = self.slicer.change(monotonic_ns(), rows);
                     self.spread(&table);
                 }
             }
-        }
-    }
-
-    fn save(&mut self, job: JobId) {
-        let Some((view, work)) = self.queue.saved(job) else { return };
-        if let Err(error) = self.journal.save(view, work) {
-            let head = &self.bundle.head().name;
-            self.queue.fail(self.times.now(), job, format!("it cannot be written down on {head}: {error}"));
         }
     }
 

@@ -252,13 +252,17 @@ impl Head {
         self.note_copied(copied);
     }
 
-    /// A job is over: nobody waits for its processes any more, and one that ended well needs no checkpoint.
+    /// A job is over: nobody waits for its processes any more.
     pub(super) fn job_over_in_rounds(&mut self, job: JobId) {
         if let Some(round) = self.rounds.0.remove(&job) {
             let why = self.queue.view(job).and_then(|view| view.reason.clone()).unwrap_or_default();
             let reply = Reply::Refused(format!("job {job} has ended: {why}"));
             round.clients.iter().for_each(|client| self.answer(*client, reply.clone()));
         }
+    }
+
+    /// A job that ended well needs no checkpoint.
+    pub(super) fn discard_if_done(&mut self, job: JobId) {
         let is_done = self.queue.view(job).is_some_and(|view| view.state == tasuki_control::State::Done);
         if is_done {
             self.discard_images(job);

@@ -123,7 +123,9 @@ impl Head {
         if !jobs.is_empty() {
             self.out.push_back((host, Order::Table(Box::new(self.table.clone()))));
         }
-        self.queue.host_back(self.times.now(), host, cores, jobs);
+        // The queue would have one removed that is over, whose end its shepherd alone knows for certain.
+        let known: Vec<JobId> = jobs.iter().copied().filter(|job| !self.unwritten.has(*job)).collect();
+        self.queue.host_back(self.times.now(), host, cores, &known);
         for job in jobs.iter().filter(|job| self.queue.takes_part(host, **job)).collect::<Vec<_>>() {
             self.tell_missed(host, *job);
         }

@@ -17,13 +17,57 @@ const LIMITS_MAX: usize = 64;
 const MPI_MAX: usize = 256;
 
 impl Head {
+    /// Writes a job down. What cannot be written down ends it; the end itself is tried again.
+    pub(super) fn save(&mut self, job: JobId) {
+        let Some((view, work)) = self.queue.saved(job) else { return };
+        let is_over = view.state.is_over();
+        let Err(error) = self.journal.save(view, work) else { return };
+        let head = &self.bundle.head().name;
+        if !is_over {
+            let why = format!("it cannot be written down on {head}: {error}");
+            return self.queue.fail(self.times.now(), job, why);
+        }
+        if self.unwritten.add(self.times.now(), job) {
+            let file = self.journal.record(job);
+            eprintln!(
+                "tasukid: {head}: the end of job {job} cannot be written to {}: {error}; that is tried again \
+                 until there is room",
+                file.display()
+            );
+        }
+    }
+
+    /// Tries again to write down how jobs have ended.
+    pub(super) fn save_ends(&mut self) {
+        for job in self.unwritten.due(self.times.now()) {
+            // One that is not known any more, since many others have ended after it, has no file either.
+            let is_written = match self.queue.saved(job) {
+                Some((view, work)) => self.journal.save(view, work).is_ok(),
+                None => true,
+            };
+            if is_written {
+                let notice = self.unwritten.remove(job);
+                self.end_is_written(job);
+                notice.into_iter().for_each(|path| self.notify(job, path));
+            }
+        }
+    }
+
+    /// Nobody needs to say again how a job has ended, or to go on with it from a checkpoint if it ended well.
+    fn end_is_written(&mut self, job: JobId) {
+        self.discard_if_done(job);
+        // Their shepherds have kept the job's end until now, for another daemon of the queue.
+        let hosts = self.queue.placed_on(job).into_iter();
+        self.out.extend(hosts.map(|host| (host, Order::Forget { job })));
+    }
+
     /// Nothing more is done for a job that is over.
     pub(super) fn over(&mut self, job: JobId) {
         self.joints.remove(&job);
         self.job_over_in_rounds(job);
-        // Their shepherds have kept the job's end until now, for another daemon of the queue.
-        let hosts = self.queue.placed_on(job).into_iter();
-        self.out.extend(hosts.map(|host| (host, Order::Forget { job })));
+        if !self.unwritten.has(job) {
+            self.end_is_written(job);
+        }
         self.feed_followers(job);
         self.feed_rank(job);
         self.inputs.forget(job);

@@ -97,3 +97,53 @@ fn a_checkpoint_that_a_host_cannot_keep_does_not_count() {
     assert!(cluster.head.journal.image(job, None).is_err());
     assert_eq!(cluster.head.queue.view(job).map(|view| view.state), Some(State::Running));
 }
+
+/// Ends a job of one rank, whose end cannot be written down: a folder stands where the file is to be. Returns
+/// the file, and where it is now.
+fn end_unwritten(cluster: &mut Cluster, job: JobId) -> [std::path::PathBuf; 2] {
+    let file = cluster.head.journal.record(job);
+    let aside = cluster.folder.path().join("aside");
+    std::fs::rename(&file, &aside).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    cluster.head.report(0, Report::Exited { job, rank: 0, exit: tasuki_control::Exit::Code(0) });
+    cluster.head.report(0, Report::Left { job });
+    assert_eq!(cluster.head.queue.view(job).map(|view| view.state), Some(State::Done));
+    [file, aside]
+}
+
+#[test]
+fn the_end_of_a_job_is_told_once_it_is_written_down() {
+    let mut cluster = Cluster::new();
+    let job = cluster.submit(1, Terms::default());
+    let [file, aside] = end_unwritten(&mut cluster, job);
+    let forget = (0, Order::Forget { job });
+    assert!(!cluster.orders().contains(&forget));
+    // Its host goes and comes back with it, and the shepherd still knows of its end.
+    cluster.head.host_away(0, "gone");
+    cluster.head.report(0, Report::Present { cores: 1, memory: 1 << 30, jobs: vec![job] });
+    cluster.head.handle_time();
+    let orders = cluster.orders();
+    assert!(!orders.contains(&forget) && !orders.contains(&(0, Order::End { job })), "{orders:?}");
+    std::fs::remove_dir(&file).unwrap();
+    std::fs::rename(&aside, &file).unwrap();
+    let state = |cluster: &Cluster| cluster.head.journal.load().0[0].view.state;
+    assert_eq!(state(&cluster), State::Running);
+    // It is tried once in a second.
+    for _ in 0..60_000 {
+        cluster.head.handle_time();
+        if !cluster.head.unwritten.has(job) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    assert_eq!(state(&cluster), State::Done);
+    assert!(cluster.orders().contains(&forget));
+}
+
+#[test]
+fn nobody_is_told_of_an_end_that_is_not_written_down() {
+    let mut cluster = Cluster::new();
+    let job = cluster.submit(1, Terms { notify: Some("mailto:anna@example.org".into()), ..Terms::default() });
+    end_unwritten(&mut cluster, job);
+    assert!(cluster.head.unwritten.remove(job).is_some(), "that is for later");
+}
