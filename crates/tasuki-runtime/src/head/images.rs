@@ -98,6 +98,8 @@ impl Head {
         let job = report.job();
         match report {
             ImageReport::Back { .. } => {
+                // While it stood still it heard of no other table, as of an urgent job.
+                self.out.push_back((host, Order::Table(Box::new(self.table.clone()))));
                 job_back(&mut self.queue, host, job);
                 self.tell_missed(host, job);
             }

@@ -73,6 +73,21 @@ impl Cluster {
     }
 }
 
+// Of an urgent job that began meanwhile the processes have heard nothing.
+#[test]
+fn a_job_that_stood_still_hears_of_an_urgent_one_before_it_goes_on() {
+    let mut cluster = Cluster::new();
+    let job = cluster.submit(2, saved_often());
+    let orders = cluster.ask(Request::Checkpoint { job });
+    assert!(matches!(orders[0].1, Order::Image(ImageOrder::Save { .. })), "{orders:?}");
+    let sharing = tasuki_control::Sharing { urgent: true, ..Default::default() };
+    cluster.submit(2, Terms { sharing, ..Terms::default() });
+    cluster.head.report(1, Report::Image(ImageReport::Back { job }));
+    let told: Vec<_> = std::iter::from_fn(|| cluster.head.poll_order()).collect();
+    let [(1, Order::Table(table)), (1, Order::Thaw { .. })] = &told[..] else { panic!("{told:?}") };
+    assert_eq!(table.paused, [job]);
+}
+
 fn saved_often() -> Terms {
     Terms { checkpoint: Some(100_000), ..Terms::default() }
 }
