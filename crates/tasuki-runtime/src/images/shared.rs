@@ -182,6 +182,20 @@ impl Remade {
         Ok(fchmod(&file, Mode::from_bits_truncate(shared.mode))?)
     }
 
+    /// Removes the files that this restart has made and that nobody has replaced. Returns what stays, and why.
+    pub fn take_back(&mut self) -> Vec<String> {
+        let mut stays = Vec::new();
+        for (path, id) in std::mem::take(&mut self.new) {
+            match remove(&path, id) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    stays.push(format!("{} ({error})", path.display()));
+                }
+                _ => {}
+            }
+        }
+        stays
+    }
+
     fn write_down(&self) -> io::Result<()> {
         let at =
             |error: io::Error| io::Error::other(format!("cannot write {}: {error}", self.note.display()));
@@ -191,100 +205,18 @@ impl Remade {
     }
 }
 
+/// Removes a file in shared memory, if it is this one.
+fn remove(path: &Path, id: FileId) -> io::Result<()> {
+    let (folder, name) = place(path)?;
+    match open(&folder, name, OFlag::O_PATH)? {
+        Some(found) if identity(&found)?.id == id => Ok(unlinkat(&folder, name, UnlinkatFlags::NoRemoveDir)?),
+        _ => Ok(()),
+    }
+}
+
 fn cannot_make(shared: &Shared, error: &io::Error) -> String {
     format!("cannot make {}, which the job had in shared memory: {error}", shared.path.display())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::{PermissionsExt, symlink};
-
-    /// A folder in shared memory with a file in a folder of its own, and that file as it is noted and copied.
-    fn saved(disk: &Path) -> (tempfile::TempDir, PathBuf, Shared) {
-        let memory = tempfile::tempdir_in(FOLDER).expect("a folder");
-        let path = memory.path().join("below/file");
-        fs::create_dir(memory.path().join("below")).expect("a folder");
-        fs::write(&path, "saved").expect("writes");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("it is ours");
-        let shared = note(&path).expect("it is there");
-        shared.save(disk).expect("it is copied");
-        (memory, path, shared)
-    }
-
-    fn note(path: &Path) -> Option<Shared> {
-        let found = fs::metadata(path).expect("it is there");
-        Shared::note(path, (found.dev(), found.ino()), found.uid(), "0".into()).expect("it is looked at")
-    }
-
-    fn put_back(shared: &Shared, disk: &Path) -> Result<(), String> {
-        let mut remade = Remade::of(disk)?;
-        remade.check(shared)?;
-        remade.put_back(shared, disk)
-    }
-
-    #[test]
-    fn nothing_is_read_or_made_or_removed_where_a_link_leads() {
-        let [disk, other] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
-        let (memory, path, shared) = saved(disk.path());
-        let victim = other.path().join("file");
-        fs::write(&victim, "another user's").expect("writes");
-        fs::rename(memory.path().join("below"), memory.path().join("away")).expect("it is moved");
-        symlink(other.path(), memory.path().join("below")).expect("a link");
-        assert_eq!(fs::read_to_string(&path).expect("it leads there"), "another user's");
-        let mut remade = Remade::of(disk.path()).expect("nothing is noted");
-        for refused in [remade.check(&shared), remade.put_back(&shared, disk.path())] {
-            let why = refused.expect_err("a link is on the way");
-            assert!(why.contains("below/file") && why.contains("a symbolic link"), "{why}");
-        }
-        fs::remove_file(disk.path().join("0")).expect("the copy");
-        assert!(shared.save(disk.path()).is_err());
-        fs::remove_file(&victim).expect("it is there");
-        remade.put_back(&shared, disk.path()).expect_err("a link is on the way");
-        assert_eq!(fs::read_dir(other.path()).expect("a folder").count(), 0);
-        // A link in the place of the file itself.
-        fs::remove_file(memory.path().join("below")).expect("the link");
-        fs::rename(memory.path().join("away"), memory.path().join("below")).expect("it is moved back");
-        fs::remove_file(&path).expect("it is there");
-        symlink(&victim, &path).expect("a link");
-        assert!(shared.save(disk.path()).is_err());
-        let why = remade.put_back(&shared, disk.path()).expect_err("it is a link");
-        assert!(why.contains("is another file now"), "{why}");
-        assert!(!victim.exists());
-    }
-
-    #[test]
-    fn the_file_that_was_saved_is_made_anew_and_another_one_is_left_alone() {
-        let disk = tempfile::tempdir().expect("a folder");
-        let (_memory, path, shared) = saved(disk.path());
-        // The one that was saved; then the one that a restart made; then none.
-        for _ in 0..3 {
-            fs::write(&path, "written after the checkpoint").expect("writes");
-            put_back(&shared, disk.path()).expect("it is the job's");
-            assert_eq!(fs::read_to_string(&path).expect("it is there"), "saved");
-            assert_eq!(fs::metadata(&path).expect("it is there").mode() & 0o7777, 0o640);
-        }
-        fs::remove_file(&path).expect("it is there");
-        put_back(&shared, disk.path()).expect("nothing is there");
-        // Another one takes its place while the first is there, so that it has a number of its own.
-        let other = path.with_extension("other");
-        fs::write(&other, "another job's").expect("writes");
-        fs::rename(&other, &path).expect("it is moved");
-        let why = put_back(&shared, disk.path()).expect_err("it is another one");
-        assert!(why.contains("below/file") && why.contains("remove it if nobody needs it"), "{why}");
-        assert_eq!(fs::read_to_string(&path).expect("it is there"), "another job's");
-    }
-
-    #[test]
-    fn files_of_other_users_and_other_files_of_the_name_are_not_noted() {
-        let disk = tempfile::tempdir().expect("a folder");
-        let (_memory, path, shared) = saved(disk.path());
-        assert!(note(&path).is_some());
-        let (id, uid) = (shared.identity.id, shared.uid);
-        let noted = |id, uid| Shared::note(&path, id, uid, "1".into()).expect("it is looked at");
-        assert!(noted(id, uid + 1).is_none());
-        assert!(noted((id.0, id.1 + 1), uid).is_none());
-        fs::remove_file(&path).expect("it is there");
-        assert!(noted(id, uid).is_none());
-    }
-}
+mod tests;

@@ -103,7 +103,7 @@ fn a_checkpoint_that_another_host_cannot_keep_goes() {
     let (mut worker, _shepherd) = with_still(folder.path(), 7, What::Save(40), |images| images);
     stored_below(folder.path()).0.make_up(7, 40);
     worker.obey(settle(7, 40, false));
-    assert!(worker.jobs.contains_key(&7) && !worker.images.sound(7, 40).is_ok());
+    assert!(worker.jobs.contains_key(&7) && worker.images.sound(7, 40).is_err());
 }
 
 // What a thread fetches, or waits for, before CRIU makes processes again is not wanted any more then.
