@@ -127,7 +127,8 @@ pub fn revive(
     let mut entry = Entry::of(view, Some(work.clone()), None);
     entry.left = hosts.iter().copied().collect();
     (entry.hosts, entry.begun, entry.saved_at) = (hosts, begun, Some(now));
-    entry.tried_epoch = day;
+    // No later checkpoint has the number of one that the job had before, also if somebody has set the clock.
+    entry.tried_epoch = day.max(entry.view.checkpoint.map_or(0, |last| last.epoch));
     queue.jobs.insert(job, entry);
     queue.actions.push_back(Action::Save(job));
     schedule::advance(queue, now);

@@ -57,8 +57,8 @@ const SERVED_MAX: usize = 64;
 /// What a host asks of another one.
 #[derive(Debug, Serialize, Deserialize)]
 enum Ask {
-    /// Take a copy of what this host has of a checkpoint, which follows.
-    Put { job: JobId, epoch: Epoch },
+    /// Take a copy of what this host has of a checkpoint, which follows. It has those that are `known`.
+    Put { job: JobId, epoch: Epoch, known: Vec<Epoch> },
     /// Give it back.
     Get { job: JobId, epoch: Epoch },
     /// Remove all copies of a job that this host has sent.
@@ -137,7 +137,7 @@ impl Copies {
     pub fn put(&self, to: &str, job: JobId, epoch: Epoch, images: &Images) -> Result<(), String> {
         let words = |error: io::Error| format!("no copy is on {to}: {error}");
         let mut line = self.connect(to).map_err(words)?;
-        let sent = say(&mut line, &Ask::Put { job, epoch });
+        let sent = say(&mut line, &Ask::Put { job, epoch, known: images.epochs(job) });
         let sent = sent.and_then(|()| images.send(job, epoch, &mut line, &AtomicBool::new(false)));
         // One that does not take it as a whole says why, and reads no more.
         let answer = line.sock.set_read_timeout(Some(LOOK)).and_then(|()| hear::<Answer>(&mut line));
@@ -240,7 +240,8 @@ impl Copies {
     fn obey(&self, ask: Ask, images: &Images, line: &mut (impl Read + Write)) -> io::Result<()> {
         let wanted = AtomicBool::new(false);
         match ask {
-            Ask::Put { job, epoch } => {
+            Ask::Put { job, epoch, known } => {
+                images.forget_others(job, &known);
                 let taken: Answer = images.receive(job, epoch, line, &wanted).map(drop);
                 say(line, &taken)?;
                 line.flush()?;

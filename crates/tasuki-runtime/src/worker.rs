@@ -1,6 +1,7 @@
 //! What every daemon does for the jobs that have ranks on its host: it has shepherds start them, passes
 //! orders on to the shepherds, and reports what they tell.
 
+mod keeping;
 mod late;
 mod openmpi;
 mod plain;

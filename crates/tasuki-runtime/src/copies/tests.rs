@@ -144,6 +144,23 @@ fn a_copy_that_is_slow_removes_no_others() {
 }
 
 #[test]
+fn copies_of_a_run_that_was_given_up_go_with_the_next_one() {
+    let (own, other) = pair();
+    let put = |epoch| {
+        own.images.make_up(7, epoch);
+        other.serve(|| own.copies.put("n2", 7, epoch, &own.images)).expect("it is kept");
+    };
+    [40, 50].into_iter().for_each(put);
+    own.images.forget_newer(7, 40);
+    put(60);
+    assert_eq!([40, 50, 60].map(|epoch| other.kept(epoch).exists()), [true, false, true]);
+    // What this host has lost is there.
+    own.images.discard(7);
+    put(70);
+    assert_eq!([60, 70].map(|epoch| other.kept(epoch).exists()), [true, true]);
+}
+
+#[test]
 fn who_has_no_key_of_the_cluster_gets_nothing_and_leaves_nothing() {
     let (all, strangers) = (bundles(), bundles());
     let other = Host::of(&all[1]);

@@ -195,12 +195,23 @@ impl Head {
             self.queue.fail(self.times.now(), job, format!("it cannot be restarted: {why}"));
             return Reply::Refused(format!("job {job} cannot be restarted: {why}"));
         }
+        self.forget_newer(job, round.epoch);
         self.tell_image(&round.hosts, |_| ImageOrder::GoOn { job });
         // The command whose input it had, if there was one, is gone.
         let first = self.queue.first_host(job);
         let end = Order::Input { job, at: 0, bytes: tasuki_control::Bytes::new() };
         self.out.extend(first.map(|first| (first, end)));
         Reply::Restarted(round.epoch)
+    }
+
+    /// A job goes on from a checkpoint: later ones are of a run that is given up, as hosts know as well.
+    fn forget_newer(&mut self, job: JobId, epoch: Epoch) {
+        let last = self.queue.view(job).and_then(|view| view.checkpoint);
+        if let (true, known) = self.journal.forget_newer(job, epoch) {
+            // Where it is not known what it took, it took about as much as the one after it.
+            let known = known.or_else(|| Some(Checkpoint { epoch, taken: epoch, copied: false, ..last? }));
+            self.queue.saved_before(job, known, None);
+        }
     }
 
     fn settle(&mut self, job: JobId, round: &Round) -> Reply {
@@ -282,7 +293,7 @@ impl Head {
     /// Removes all checkpoints of a job, if it has any.
     fn discard_images(&mut self, job: JobId) {
         let Some(view) = self.queue.view(job) else { return };
-        if view.checkpoint.is_some() {
+        if view.checkpoint.is_some() || self.journal.has_images(job) {
             // One that is not the job's may have copies.
             let all = view.terms.copied.then(|| (0..self.bundle.hosts.len()).collect());
             let hosts = all.unwrap_or_else(|| self.queue.placed_on(job));

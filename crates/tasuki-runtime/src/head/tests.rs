@@ -67,6 +67,14 @@ impl Cluster {
         epoch
     }
 
+    /// Has a job of two ranks cancelled.
+    fn cancel(&mut self, job: JobId) {
+        self.ask(Request::Cancel { job });
+        [0, 1].iter().for_each(|host| self.head.report(*host, Report::Left { job }));
+        assert_eq!(self.head.queue.view(job).map(|view| view.state), Some(State::Cancelled));
+        self.orders();
+    }
+
     /// The last checkpoint of a job.
     fn last(&self, job: JobId) -> Option<Epoch> {
         self.head.queue.view(job)?.checkpoint.map(|last| last.epoch)
@@ -86,6 +94,25 @@ fn a_job_that_stood_still_hears_of_an_urgent_one_before_it_goes_on() {
     let told: Vec<_> = std::iter::from_fn(|| cluster.head.poll_order()).collect();
     let [(1, Order::Table(table)), (1, Order::Thaw { .. })] = &told[..] else { panic!("{told:?}") };
     assert_eq!(table.paused, [job]);
+}
+
+#[test]
+fn a_job_that_went_on_from_an_older_checkpoint_has_no_later_one() {
+    let mut cluster = Cluster::new();
+    let job = cluster.submit(2, saved_often());
+    let (first, second) = (cluster.save(job), cluster.save(job));
+    cluster.cancel(job);
+    cluster.ask(Request::Restart { job, epoch: Some(first) });
+    cluster.image(0, ImageReport::Restored { job });
+    assert_eq!(cluster.head.journal.image(job, None).unwrap().1, second, "it may still fail");
+    let told = cluster.image(1, ImageReport::Restored { job });
+    assert_eq!(told[0], (0, Order::Image(ImageOrder::GoOn { job })));
+    assert_eq!(cluster.head.journal.image(job, None).unwrap().1, first);
+    assert_eq!(cluster.last(job), Some(first));
+    assert!(cluster.save(job) > second);
+    cluster.cancel(job);
+    assert!(cluster.head.journal.image(job, Some(second)).is_err());
+    assert!(cluster.head.journal.image(job, Some(first)).is_ok());
 }
 
 fn saved_often() -> Terms {

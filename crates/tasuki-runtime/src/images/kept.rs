@@ -15,8 +15,8 @@ use tasuki_control::{Epoch, JobId};
 /// Waits until the disk has all of the file system in which a folder is.
 pub(super) type Flush = Arc<dyn Fn(&Path) -> io::Result<()> + Send + Sync>;
 
-/// Extension of the folder of a checkpoint that is being removed.
-const GONE: &str = "gone";
+/// What comes behind the name of a folder that is being removed.
+const GONE: &str = ".gone";
 
 impl Images {
     /// The same checkpoints, with another way to wait for the disk.
@@ -49,31 +49,49 @@ impl Images {
 
     /// A checkpoint is not whole on all hosts. Nobody waits for its removal.
     pub fn drop_part(&self, job: JobId, epoch: Epoch) {
-        self.remove_later(job, epoch, [self.part(job, epoch)]);
+        Self::remove_later(&self.part(job, epoch));
     }
 
     /// A checkpoint is not whole on all hosts, or cannot be kept on one, which this host learns after it has
     /// named its own part. Nobody waits for its removal.
     pub fn drop_epoch(&self, job: JobId, epoch: Epoch) {
-        self.remove_later(job, epoch, [self.part(job, epoch), self.whole(job, epoch)]);
+        [self.part(job, epoch), self.whole(job, epoch)].iter().for_each(|folder| Self::remove_later(folder));
     }
 
-    /// Removes folders of a checkpoint, which are not found under their names any more when this returns.
-    fn remove_later<const N: usize>(&self, job: JobId, epoch: Epoch, folders: [PathBuf; N]) {
-        let gone = self.whole(job, epoch).with_extension(GONE);
-        for folder in folders.into_iter().filter(|folder| folder.exists()) {
-            // A daemon that ended in the midst has left a folder of that name.
-            let renamed = fs::rename(&folder, &gone).or_else(|_| {
-                fs::remove_dir_all(&gone)?;
-                fs::rename(&folder, &gone)
-            });
-            if let Err(error) = renamed {
-                eprintln!("{} of job {job} cannot be removed: {error}", folder.display());
-                continue;
+    /// A job goes on from a checkpoint, and the run that has saved later ones is given up.
+    pub fn forget_newer(&self, job: JobId, epoch: Epoch) {
+        let newer = self.epochs(job).into_iter().filter(|one| *one > epoch);
+        newer.for_each(|one| self.drop_epoch(job, one));
+    }
+
+    /// Of these copies another host has the checkpoints that are `known`. Those between them are of a run that
+    /// was given up there; those before them it may have lost.
+    pub fn forget_others(&self, job: JobId, known: &[Epoch]) {
+        let Some(first) = known.iter().min() else { return };
+        let others = self.epochs(job).into_iter().filter(|one| one > first && !known.contains(one));
+        others.for_each(|one| self.drop_epoch(job, one));
+    }
+
+    /// Removes a folder, which is not found under its name any more when this returns.
+    fn remove_later(folder: &Path) {
+        let mut gone = folder.as_os_str().to_owned();
+        gone.push(GONE);
+        let gone = PathBuf::from(gone);
+        // A daemon that ended in the midst has left a folder of that name.
+        let renamed = fs::rename(folder, &gone).or_else(|error| match error.kind() {
+            io::ErrorKind::DirectoryNotEmpty => {
+                fs::remove_dir_all(&gone).and_then(|()| fs::rename(folder, &gone))
             }
-            let gone = gone.clone();
-            // What stays goes with the last checkpoint of the job.
-            let _ = thread::Builder::new().name("remove".into()).spawn(move || fs::remove_dir_all(gone));
+            _ => Err(error),
+        });
+        match renamed {
+            Ok(()) => {
+                // What stays goes with the last checkpoint of the job.
+                let remove = move || fs::remove_dir_all(gone);
+                let _ = thread::Builder::new().name("remove".into()).spawn(remove);
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => eprintln!("{} cannot be removed: {error}", folder.display()),
         }
     }
 
@@ -88,7 +106,7 @@ impl Images {
     }
 
     /// The checkpoints of a job that are whole, the oldest first.
-    pub(super) fn epochs(&self, job: JobId) -> Vec<Epoch> {
+    pub fn epochs(&self, job: JobId) -> Vec<Epoch> {
         let entries = fs::read_dir(self.of_job(job)).into_iter().flatten().flatten();
         let mut epochs: Vec<Epoch> =
             entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();

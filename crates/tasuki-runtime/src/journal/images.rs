@@ -107,12 +107,26 @@ impl Journal {
         self.epochs(job).contains(&before.epoch).then_some(before)
     }
 
+    /// Removes what was kept for later checkpoints than one. Returns whether there were some, and what was
+    /// known of that one when the next was taken.
+    pub fn forget_newer(&self, job: JobId, epoch: Epoch) -> (bool, Option<Checkpoint>) {
+        let newer: Vec<Epoch> = self.folders(job).into_iter().filter(|one| *one > epoch).collect();
+        let known = newer.iter().find_map(|next| self.before(job, *next));
+        newer.iter().for_each(|one| self.discard_image(job, *one));
+        (!newer.is_empty(), known.filter(|known| known.epoch == epoch))
+    }
+
     /// Removes what was kept for one checkpoint of a job.
     pub fn discard_image(&self, job: JobId, epoch: Epoch) {
         let folder = self.image_of(job, epoch);
         // Without this file, which goes first, the checkpoint is none, whatever stays of the others.
-        let removed = fs::remove_file(folder.join(JOB)).and_then(|()| fs::remove_dir_all(&folder));
-        if let Err(error) = removed {
+        let removed = fs::remove_file(folder.join(JOB));
+        let removed = removed.or_else(|error| match error.kind() {
+            // It was not written as a whole.
+            io::ErrorKind::NotFound => Ok(()),
+            _ => Err(error),
+        });
+        if let Err(error) = removed.and_then(|()| fs::remove_dir_all(&folder)) {
             eprintln!("{} cannot be removed: {error}", folder.display());
         }
     }

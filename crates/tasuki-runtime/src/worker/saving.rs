@@ -9,6 +9,7 @@ mod tests;
 
 use super::{
     Running, Worker,
+    keeping::{not_kept, take_care},
     remains::Remains,
     send,
     still::{Still, What},
@@ -86,13 +87,13 @@ impl Worker {
             let flock = images.restore((job, epoch), &manifest?, &socket, stop)?;
             Ok((0, flock.shepherd))
         };
-        self.still.insert(job, Still::begin(What::Restore, proxies, work));
+        self.still.insert(job, Still::begin(What::Restore(epoch), proxies, work));
     }
 
     /// All hosts have saved a job's processes, or one could not. `copy`: the host that gets a copy.
     fn settle(&mut self, (job, epoch): (JobId, Epoch), keep: bool, copy: Option<String>) {
         match keep.then(|| self.images.name(job, epoch)) {
-            Some(Ok(())) => self.take_care(job, epoch, copy),
+            Some(Ok(())) => self.keep(job, epoch, copy),
             Some(Err(error)) => self.out.push_back(Report::Image(not_kept(job, epoch, &error))),
             None => {}
         }
@@ -109,7 +110,7 @@ impl Worker {
 
     /// Has the disk keep a checkpoint, and another host its copy. That takes long, and this thread tells the
     /// daemon of the queue that the host is there.
-    fn take_care(&mut self, job: JobId, epoch: Epoch, copy: Option<String>) {
+    fn keep(&mut self, job: JobId, epoch: Epoch, copy: Option<String>) {
         let (images, copies, tell) = (self.images.clone(), self.copies.clone(), self.told.0.clone());
         let copied = |why: &str| ImageReport::Copied { job, epoch, outcome: Err(why.into()) };
         let read = self.copying.get(&job).copied();
@@ -117,16 +118,7 @@ impl Worker {
         self.out.extend(is_busy.then(|| Report::Image(copied(BUSY))));
         let copy = copy.filter(|_| !is_busy);
         let is_copied = copy.is_some();
-        let work = move || {
-            // Without a daemon nobody wants to know.
-            if let Err(error) = images.tidy(job, epoch, read) {
-                let _ = tell.send(not_kept(job, epoch, &error));
-            }
-            if let Some(to) = copy {
-                let outcome = copies.put(&to, job, epoch, &images);
-                let _ = tell.send(ImageReport::Copied { job, epoch, outcome });
-            }
-        };
+        let work = move || take_care((&images, &copies), (job, epoch), read, copy, &tell);
         match thread::Builder::new().name("keep".into()).spawn(work) {
             Ok(_) => self.copying.extend(is_copied.then_some((job, epoch))),
             Err(error) => {
@@ -144,6 +136,9 @@ impl Worker {
             go_on(shepherd);
         }
         self.images.restored(job);
+        if let What::Restore(epoch) = still.what {
+            self.images.forget_newer(job, epoch);
+        }
         match Shepherd::attach(&self.shelter.socket(job)) {
             Ok(shepherd) => {
                 let running = Running::new(shepherd, still.proxies);
@@ -197,7 +192,7 @@ impl Worker {
             What::Save(epoch) => {
                 self.out.push_back(Report::Image(ImageReport::Saved { job, epoch, outcome: Ok(bytes) }));
             }
-            What::Restore => {
+            What::Restore(_) => {
                 let proxies = still.proxies.clone();
                 let noted = self.shelter.note(job, &proxies);
                 match noted {
@@ -216,7 +211,7 @@ impl Worker {
                 self.out.push_back(Report::Image(ImageReport::Saved { job, epoch, outcome: Err(why) }));
                 self.go_on(job);
             }
-            What::Restore => {
+            What::Restore(_) => {
                 self.still.remove(&job);
                 self.images.restored(job);
                 self.shelter.forget(job);
@@ -234,7 +229,7 @@ impl Worker {
                 self.images.drop_part(job, epoch);
                 self.go_on(job);
             }
-            What::Restore => self.end_restored(job, "it was given up while it was being restarted".into()),
+            What::Restore(_) => self.end_restored(job, "it was given up while it was being restarted".into()),
             What::Wait => self.go_on(job),
         }
     }
@@ -256,7 +251,7 @@ impl Worker {
         for still in self.still.values_mut() {
             still.is_given_up = true;
             // A copy that is being fetched is not wanted any more: the next restart begins anew.
-            if still.what == What::Restore {
+            if matches!(still.what, What::Restore(_)) {
                 still.stop.store(true, Ordering::Relaxed);
             }
         }
@@ -290,9 +285,4 @@ impl Worker {
             }
         }
     }
-}
-
-/// What the queue is told of a checkpoint that counted already.
-fn not_kept(job: JobId, epoch: Epoch, error: &io::Error) -> ImageReport {
-    ImageReport::Saved { job, epoch, outcome: Err(format!("its checkpoint cannot be kept there: {error}")) }
 }

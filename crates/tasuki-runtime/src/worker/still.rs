@@ -16,7 +16,7 @@ use tasuki_shepherd::Command;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Save(Epoch),
-    Restore,
+    Restore(Epoch),
     /// It waits until a checkpoint that an earlier daemon began is not being written any more.
     Wait,
 }

@@ -120,7 +120,7 @@ fn a_restart_that_is_cancelled_stops() {
             }
             Err(if stop.load(Ordering::Relaxed) { "stopped" } else { "went on" }.to_owned())
         };
-        worker.still.insert(8, Still::begin(What::Restore, BTreeMap::new(), work));
+        worker.still.insert(8, Still::begin(What::Restore(40), BTreeMap::new(), work));
         lose(&mut worker);
         let Some(Report::Broken { job: 8, why, .. }) = told(&mut worker) else { panic!("it is not told") };
         assert_eq!(why, "stopped");
@@ -160,4 +160,16 @@ fn a_copy_that_takes_longer_than_to_the_next_checkpoint_goes_on_alone() {
     images.make_up_part(7, 50);
     worker.obey(Order::Image(ImageOrder::Settle { job: 7, epoch: 50, keep: true, copy: Some("n9".into()) }));
     assert_eq!(worker.copying.get(&7), Some(&50));
+}
+
+// What a run saved that was given up for an older checkpoint is not the state of the one that goes on.
+#[test]
+fn later_checkpoints_go_when_a_job_goes_on_from_an_older_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut worker, _shepherd) = with_still(folder.path(), 7, What::Restore(40), |images| images);
+    let images = worker.images.clone();
+    [40, 50].iter().for_each(|epoch| images.make_up(7, *epoch));
+    worker.obey(Order::Image(ImageOrder::GoOn { job: 7 }));
+    assert!(worker.jobs.contains_key(&7));
+    assert_eq!([40, 50].map(|epoch| images.sound(7, epoch).is_ok()), [true, false]);
 }
