@@ -4,7 +4,7 @@
 use crate::node::{Lane, Node, options, run};
 use crate::other::Other;
 use std::{fs::remove_file, net::UdpSocket, time::Duration};
-use tasuki_engine::{Completion, Endpoint, Options, Standing};
+use tasuki_engine::{Address, Completion, Endpoint, Options, Standing};
 use tasuki_ring::Token;
 use tasuki_testkit::ports::own_port;
 
@@ -47,17 +47,18 @@ fn who_waits_for_a_peer_whose_port_is_closed_is_told() {
 #[test]
 fn a_peer_that_writes_here_and_never_answers_has_failed() {
     let (mut other, address) = Other::start("stopped::helper", "");
+    // Without a name its segment is out of reach, as in a container of its own.
+    let token = Token::derive(&address.secret, address.incarnation, address.endpoint);
+    remove_file(format!("/dev/shm/tasuki-ring.{token}")).unwrap();
     let patient = Options { greeting: Duration::from_secs(1), ..options(Lane::Shared) };
     let mut all = Node::acquainted(vec![Endpoint::open(&patient).unwrap()]);
-    let peer = all[0].endpoint.add_peer(&address);
+    // A socket that takes everything and says nothing stands for a firewall that drops UDP.
+    let mute = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let peer = all[0].endpoint.add_peer(&Address { port: mute.local_addr().unwrap().port(), ..address });
     all[0].peers.push(peer);
     other.tell("say");
     other.tell(&format!("{:x}", all[0].endpoint.address()));
     assert_eq!(other.hear_with(|| {}), "said");
-    other.stop();
-    // Without a name its segment is out of reach, as in a container of its own.
-    let token = Token::derive(&address.secret, address.incarnation, address.endpoint);
-    remove_file(format!("/dev/shm/tasuki-ring.{token}")).unwrap();
     all[0].send(1, Some(1), b"hello");
     run(&mut all, |all| all[0].endpoint.standing(peer) != Standing::Present);
     let reason = all[0].endpoint.failure_reason(peer).expect("a reason");
