@@ -25,9 +25,9 @@ impl<C: Controller> Endpoint<C> {
         self.mark_gone(peer, Gone::Failed);
     }
 
-    /// Parts from a peer: new sends to it fail. When the sends under way and all matched messages from it are
-    /// complete, `Bye` leaves and `PeerGone` follows. That may take as long as the peer takes to receive; the
-    /// engine bounds it by `handle_peer_failed`.
+    /// Parts from a peer: new sends of the program to it fail. When the sends under way, those of the engine
+    /// itself and all matched messages from it are complete, `Bye` leaves and `PeerGone` follows. That may
+    /// take as long as the peer takes to receive; the engine bounds it by `handle_peer_failed`.
     pub fn close_peer(&mut self, id: PeerId) -> Result<(), UnknownPeer> {
         let peer = self.peers.get_mut(id).ok_or(UnknownPeer(id))?;
         if peer.life == Life::Living {

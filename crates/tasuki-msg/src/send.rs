@@ -18,8 +18,9 @@ use crate::ops::SendOp;
 use crate::peer::Life;
 
 impl<C: Controller> Endpoint<C> {
-    /// Posts a send. It never waits and never asks to try again. If the peer is gone, the operation completes
-    /// with that failure.
+    /// Posts a send. It never waits and never asks to try again. If the peer is gone, or closed and the
+    /// message is not one of the engine itself ([`Queue::Internal`]), the operation completes with that
+    /// failure.
     pub fn post_send(&mut self, request: SendRequest) -> Result<SendId, UnknownPeer> {
         let peer = self.peers.get_mut(request.peer).ok_or(UnknownPeer(request.peer))?;
         let life = peer.life;
@@ -45,12 +46,13 @@ impl<C: Controller> Endpoint<C> {
         });
         peer.tx.open += 1;
         let gone = match life {
-            Life::Living => {
+            // What is under way while a peer is closed may need words of the engines about it.
+            Life::Closing if request.queue != Queue::Internal => Gone::Closed,
+            Life::Living | Life::Closing => {
                 peer.tx.starts.push_back(key);
                 self.activate(request.peer);
                 return Ok(SendId(key));
             }
-            Life::Closing => Gone::Closed,
             Life::Gone(gone) => gone,
         };
         self.end_send(key, Err(Failure::PeerGone(request.peer, gone)));

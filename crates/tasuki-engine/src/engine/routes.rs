@@ -9,7 +9,6 @@ use crate::address::Address;
 use crate::api::Peer;
 use crate::liveness::{Interest, tell_user};
 use crate::peers::Route;
-use crate::rendezvous::Context;
 use crate::shm::{GONE, Unreachable};
 
 /// Routes.
@@ -110,9 +109,7 @@ impl Engine {
                 Event::Closed(conn) => self.connection_closed(conn),
                 Event::Connected(_) => {
                     self.wait.meeting(now);
-                    let mut cx =
-                        Context { messages: &mut self.messages, peers: &self.peers, net: &self.net, now };
-                    self.rendezvous.connected(&mut cx);
+                    streaming::connected(self, now);
                 }
                 Event::RailsChanged(_) | Event::RailUp(..) | Event::RailDown(..) => {}
             }

@@ -37,8 +37,16 @@ pub(super) fn push(engine: &mut Engine, now: Time) {
     }
 }
 
-/// Judges which peers should send by stream, and invites them.
+/// Judges which peers should send by stream, and invites them unless this endpoint is closing.
 pub(super) fn invite(engine: &mut Engine, now: Time) {
+    let welcome = !engine.is_closing();
     let Engine { messages, rendezvous, peers, net, .. } = engine;
-    rendezvous.invite(&mut Context { messages, peers, net, now });
+    rendezvous.invite(&mut Context { messages, peers, net, now }, welcome);
+}
+
+/// A connection has come about.
+pub(super) fn connected(engine: &mut Engine, now: Time) {
+    if engine.rendezvous.invites_all() {
+        invite(engine, now);
+    }
 }

@@ -163,10 +163,10 @@ impl Rendezvous {
         self.update_active(cx);
     }
 
-    /// Judges which peers should send by stream, and invites them.
-    pub fn invite(&mut self, cx: &mut Context<'_>) {
+    /// Judges which peers should send by stream, and invites them if peers are `welcome`.
+    pub fn invite(&mut self, cx: &mut Context<'_>, welcome: bool) {
         if let Some(streams) = &mut self.streams {
-            streams.invite(cx);
+            streams.invite(cx, welcome);
         }
         self.update_active(cx);
     }
@@ -176,11 +176,9 @@ impl Rendezvous {
         self.streams.as_ref().is_some_and(|streams| streams.is_judging_due(now))
     }
 
-    /// A connection has come about: if everybody is invited, its peer is.
-    pub fn connected(&mut self, cx: &mut Context<'_>) {
-        if self.streams.as_ref().is_some_and(|streams| streams.invites_all()) {
-            self.invite(cx);
-        }
+    /// Whether every peer is invited to send by stream, whatever packets cost.
+    pub fn invites_all(&self) -> bool {
+        self.streams().is_some_and(Streams::invites_all)
     }
 
     /// A peer has failed: everything with it ends.

@@ -1,24 +1,27 @@
 //! How long closing takes, in wall-clock time. It is printed, for the constants of `leaving`; what is proven
 //! is only that everything ends.
 
+use std::thread::{JoinHandle, spawn};
 use std::time::{Duration, Instant};
 
 use tasuki_engine::Completion;
 
-use crate::node::{Lane, Node, nodes, run};
+use crate::node::{LANES, Lane, Node, nodes, run};
+
+/// Closes an endpoint on a thread of its own.
+pub fn close_by_thread(node: Node) -> JoinHandle<()> {
+    spawn(move || {
+        // The other fields, among them the memory of operations, stay until the endpoint is closed.
+        let node = node;
+        let endpoint = node.endpoint;
+        endpoint.close();
+    })
+}
 
 /// The time in which all have closed, each on a thread of its own.
 fn close_all(nodes: Vec<Node>) -> Duration {
     let start = Instant::now();
-    let close = |node: Node| {
-        std::thread::spawn(move || {
-            // The other fields, among them the memory of operations, stay until the endpoint is closed.
-            let node = node;
-            let endpoint = node.endpoint;
-            endpoint.close();
-        })
-    };
-    let threads: Vec<_> = nodes.into_iter().map(close).collect();
+    let threads: Vec<_> = nodes.into_iter().map(close_by_thread).collect();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     start.elapsed()
 }
@@ -55,6 +58,22 @@ fn closing_timed() {
             close_all(all)
         });
         told(&format!("{lane:?}, with a message that is never received"), times.collect());
+    }
+}
+
+/// What an endpoint has begun to send when it is closed arrives, also where the engines have to agree on how.
+#[test]
+fn what_is_under_way_to_a_receive_when_its_sender_closes_arrives() {
+    for lane in LANES {
+        let mut all = nodes(2, lane);
+        let bytes = vec![7; 3_000_000];
+        let recv = all[1].recv(Some(0), Some(1), 0, bytes.len());
+        all[0].send(1, Some(1), &bytes);
+        let closing = close_by_thread(all.remove(0));
+        run(&mut all, |all| !all[0].done.is_empty());
+        assert!(matches!(all[0].done[..], [Completion::Recv { .. }]), "{lane:?}: {:?}", all[0].done);
+        assert!(all[0].bytes(recv) == bytes, "{lane:?}");
+        run(&mut all, |_| closing.is_finished());
     }
 }
 

@@ -1,6 +1,6 @@
 //! What an engine does: carries out the actions, in order, and checks every event against the model.
 
-use tasuki_msg::{Action, EarlyId, Epoch, Event, Failure, Gone, PeerId, RecvDone, RecvId};
+use tasuki_msg::{Action, EarlyId, Epoch, Event, Failure, Gone, PeerId, Queue, RecvDone, RecvId};
 
 use super::{Oracle, Pull};
 use crate::content::first_wrong;
@@ -155,7 +155,10 @@ impl Oracle {
             Err(Failure::PeerGone(peer, gone)) => {
                 same("failed send's peer", peer, sent.peer)?;
                 let known = from.gone.get(&peer) == Some(&gone)
-                    || (from.closing.contains(&peer) && gone == Gone::Closed && !sent.started);
+                    || (from.closing.contains(&peer)
+                        && gone == Gone::Closed
+                        && !sent.started
+                        && sent.queue != Queue::Internal);
                 demand(known, || format!("message {name}: {peer} is not gone ({gone})"))?;
             }
         }

@@ -1,7 +1,9 @@
 //! What the program on a node may call. Each call goes to the endpoint and to the model; where the answer is
 //! immediate, the two must agree.
 
-use tasuki_msg::{ClaimError, Failure, Frame, Matching, RecvId, RecvRequest, SendRequest, Source, Start};
+use tasuki_msg::{
+    ClaimError, Failure, Frame, Matching, Queue, RecvId, RecvRequest, SendRequest, Source, Start,
+};
 
 use super::{Claim, MessageState, Oracle, RecvBuf, RecvSpec, SendSpec, Sent};
 use crate::content::GUARD;
@@ -35,7 +37,14 @@ impl Oracle {
             self.nodes[from].ep.pace_send(send, pace);
         }
         self.sent.push(Sent { send: Some(send), ..Sent::new((from, to, peer), spec, name) });
-        self.link(from, to)?.order.push(name);
+        let closing = self.nodes[from].closing.contains(&peer);
+        if closing && queue == Queue::Internal {
+            self.cover("message of the engine to a closed peer");
+        }
+        // A program's message to a peer that it has closed never leaves; those of the engine itself still do.
+        if !closing || queue == Queue::Internal {
+            self.link(from, to)?.order.push(name);
+        }
         self.settle(from)?;
         Ok(name)
     }

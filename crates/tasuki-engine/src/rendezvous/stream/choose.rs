@@ -44,12 +44,14 @@ impl Streams {
         now >= self.judge_at
     }
 
-    /// Invites the peers that should send by stream, and polls the connections that are coming about.
-    pub fn invite(&mut self, cx: &mut Context<'_>) {
+    /// Invites the peers that should send by stream, if peers are `welcome`, and polls the connections that
+    /// are coming about.
+    pub fn invite(&mut self, cx: &mut Context<'_>, welcome: bool) {
         self.judge_at = Time(cx.now.0.saturating_add(streams::JUDGE_EVERY_NS));
-        let guests = match self.always {
-            true => peers_by_packets(cx),
-            false => self.costly_senders(cx).into_iter().chain(self.frequent_receivers(cx)).collect(),
+        let guests = match (welcome, self.always) {
+            (false, _) => Vec::new(),
+            (true, true) => peers_by_packets(cx),
+            (true, false) => self.costly_senders(cx).into_iter().chain(self.frequent_receivers(cx)).collect(),
         };
         for (peer, rail) in guests {
             let link = self.links.entry(peer).or_default();

@@ -111,6 +111,27 @@ fn goodbye_is_said_when_all_is_done() {
     w.audit_rest().unwrap();
 }
 
+/// What is under way may need words of the engines about it: they leave before the goodbye, unlike messages
+/// of the program.
+#[test]
+fn messages_of_the_engine_itself_go_to_a_closed_peer() {
+    let mut w = world(2);
+    let large = w.say(0, 1, 2, 50_000, 2);
+    w.close(0, 1).unwrap();
+    w.carry();
+    let word = w.send(0, 1, SendSpec { queue: Queue::Internal, ..SendSpec::tagged(9, 10) }).unwrap();
+    let unheard = w.listen(1, Some(0), 2, 0);
+    w.carry();
+    assert!(w.sent_ok(word) && w.sent_ok(large));
+    assert_eq!(w.heard(1, unheard), [2]);
+    w.recv(1, RecvSpec { queue: Queue::Internal, ..RecvSpec::tagged(Some(0), 9, 0) }).unwrap();
+    let peer = w.nodes[0].peer_for(1).unwrap();
+    assert!(!w.nodes[0].lives(peer), "goodbye is said");
+    let late = w.send(0, 1, SendSpec { queue: Queue::Internal, ..SendSpec::tagged(9, 10) }).unwrap();
+    assert_eq!(w.sent[late].result, Some(Err(Failure::PeerGone(peer, Gone::Closed))));
+    w.audit_rest().unwrap();
+}
+
 /// The record of a peer that is gone can be dropped, with all that it left.
 #[test]
 fn forgetting_a_peer_frees_what_it_left() {
