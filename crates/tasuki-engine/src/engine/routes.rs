@@ -200,10 +200,12 @@ impl Engine {
         })
     }
 
-    /// Whether all that was handed to carriers has arrived.
+    /// Whether all that was handed to carriers has arrived, by streams too.
     pub fn is_drained(&self) -> bool {
         self.peers.iter().all(|(peer, record)| {
-            record.conn.is_none_or(|conn| self.net.proto().is_drained(conn)) && !self.shm.has_unsent(peer)
+            record.conn.is_none_or(|conn| self.net.proto().is_drained(conn))
+                && !self.shm.has_unsent(peer)
+                && !self.rendezvous.owes(peer)
         })
     }
 

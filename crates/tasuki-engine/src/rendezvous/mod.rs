@@ -144,6 +144,11 @@ impl Rendezvous {
         progress
     }
 
+    /// Whether something that was given to the stream to a peer has not arrived.
+    pub fn owes(&self, peer: Peer) -> bool {
+        self.streams().is_some_and(|streams| streams.owes(peer))
+    }
+
     /// A peer whose packets are to be acknowledged now. Each is given once.
     pub fn next_owing(&mut self) -> Option<Peer> {
         self.streams.as_mut()?.next_owing()

@@ -3,6 +3,7 @@
 //! Truth from outside: the bytes that were sent, and the rules of MPI for their order. `TASUKI_SEED` replays
 //! a random test.
 
+mod broken_streams;
 mod bulk;
 mod closing;
 mod coalescing;

@@ -44,6 +44,11 @@ impl Link {
         matches!(self.connection, Connection::Open(_))
     }
 
+    /// Something that was given to the stream has not arrived.
+    pub fn owes(&self) -> bool {
+        self.tx.owes()
+    }
+
     /// Pieces of messages from this length on go by the stream; `None` if there is none.
     pub fn push_min(&self) -> Option<u64> {
         let least = if self.cuts_segments { streams::PUSH_MIN } else { streams::PUSH_MIN_ALONE };

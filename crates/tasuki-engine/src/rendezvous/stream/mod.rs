@@ -98,6 +98,11 @@ impl Streams {
         self.links.get(&peer).is_some_and(Link::is_open)
     }
 
+    /// Whether something that was given to the stream to the peer has not arrived.
+    pub fn owes(&self, peer: Peer) -> bool {
+        self.links.get(&peer).is_some_and(Link::owes)
+    }
+
     /// Whether something is to be done at each poll; `awaited`: pieces of messages are to come.
     pub fn is_at_work(&self, now: Time, awaited: bool) -> bool {
         !self.inbox.is_empty() || self.links.values().any(|link| link.is_at_work(now, awaited))

@@ -26,8 +26,7 @@ pub(super) struct StreamTx {
     taken: VecDeque<(u64, Push)>,
     /// Bytes that the kernel has taken since the stream began, heads included.
     written: u64,
-    /// How many of them had arrived at the peer's host when that last changed, and when that was, ns; 0 if
-    /// nothing was under way.
+    /// How many of them had arrived at the peer's host when that changed, and when, ns; 0: none under way.
     arrived: (u64, u64),
     /// The kernel took no more bytes last time.
     full: bool,
@@ -65,7 +64,12 @@ enum What {
 impl StreamTx {
     /// Something is to be sent, or waits until the kernel of the peer has it.
     pub fn is_at_work(&self) -> bool {
-        !self.over && (self.has_more() || !self.taken.is_empty())
+        !self.over && self.owes()
+    }
+
+    /// Something that was given to the stream has not arrived, as far as is known.
+    pub fn owes(&self) -> bool {
+        self.has_more() || !self.taken.is_empty()
     }
 
     /// The peer is still to say what it has received.
