@@ -2,7 +2,7 @@
 
 use tasuki_proto::Time;
 
-use super::Engine;
+use super::{Engine, Phase};
 use crate::api::Peer;
 use crate::liveness::{Verdict, tell_user};
 use crate::peers::Route;
@@ -62,6 +62,17 @@ pub(super) fn fail_peer(engine: &mut Engine, peer: Peer, reason: String) {
     engine.wait.processors().remove_peer(peer);
     engine.rendezvous.forget_peer(peer, &mut engine.messages);
     engine.net.give_up(peer, &mut engine.messages, &mut engine.peers, now);
+}
+
+/// A peer has made itself known. If that was while this endpoint closes, it is said goodbye to as the others
+/// were when the closing began.
+pub(super) fn part_from_newcomer(engine: &mut Engine, peer: Peer) {
+    let Some(record) = engine.peers.get(peer).filter(|_| engine.is_closing()) else { return };
+    // The only error is an unknown peer, and this one is known.
+    let _ = engine.messages.layer_mut().close_peer(record.id);
+    if let Some(conn) = record.conn.filter(|_| engine.phase == Phase::Confirming) {
+        engine.net.close(conn);
+    }
 }
 
 /// The message layer has parted from a peer. What is under way to it still gets there.

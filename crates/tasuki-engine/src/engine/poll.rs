@@ -334,6 +334,7 @@ impl Engine {
             if let Some(id) = self.peers.id(peer) {
                 self.messages.layer_mut().introduce(id);
             }
+            ends::part_from_newcomer(self, peer);
         }
         any
     }

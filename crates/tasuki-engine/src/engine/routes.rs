@@ -107,9 +107,12 @@ impl Engine {
                     }
                 }
                 Event::Closed(conn) => self.connection_closed(conn),
-                Event::Connected(_) => {
+                Event::Connected(conn) => {
                     self.wait.meeting(now);
                     streaming::connected(self, now);
+                    if let Some(peer) = self.peers.by_conn(conn) {
+                        ends::part_from_newcomer(self, peer);
+                    }
                 }
                 Event::RailsChanged(_) | Event::RailUp(..) | Event::RailDown(..) => {}
             }

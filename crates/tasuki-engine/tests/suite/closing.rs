@@ -4,7 +4,7 @@
 use std::thread::{JoinHandle, spawn};
 use std::time::{Duration, Instant};
 
-use tasuki_engine::Completion;
+use tasuki_engine::{Completion, Standing};
 
 use crate::node::{LANES, Lane, Node, nodes, run};
 
@@ -73,6 +73,21 @@ fn what_is_under_way_to_a_receive_when_its_sender_closes_arrives() {
         run(&mut all, |all| !all[0].done.is_empty());
         assert!(matches!(all[0].done[..], [Completion::Recv { .. }]), "{lane:?}: {:?}", all[0].done);
         assert!(all[0].bytes(recv) == bytes, "{lane:?}");
+        run(&mut all, |_| closing.is_finished());
+    }
+}
+
+/// A peer whose first message comes when an endpoint closes hears of a proper end, too: it would take another
+/// one for a death.
+#[test]
+fn a_peer_that_comes_while_an_endpoint_closes_is_said_goodbye_to() {
+    for lane in [Lane::Shared, Lane::Packets].into_iter().cycle().take(32) {
+        let mut all = nodes(2, lane);
+        all[1].send(0, Some(1), &[1; 8]);
+        let closing = close_by_thread(all.remove(0));
+        let peer = all[0].peers[0];
+        run(&mut all, |all| all[0].endpoint.standing(peer) != Standing::Present);
+        assert_eq!(all[0].endpoint.standing(peer), Standing::Parted, "{lane:?}");
         run(&mut all, |_| closing.is_finished());
     }
 }
