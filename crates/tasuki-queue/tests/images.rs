@@ -240,6 +240,22 @@ fn a_job_that_is_over_goes_on_where_its_hosts_have_room() {
     assert_eq!(queue.view(job).unwrap().exit, Some(124));
 }
 
+// A job that goes on from an older checkpoint has no later one, whose number is not given again all the same.
+#[test]
+fn numbers_of_checkpoints_grow_also_if_somebody_sets_the_clock_back() {
+    let mut queue = queue(1);
+    let anna = user("anna");
+    let job = ask(&mut queue, 0, 1, every(1000)).unwrap();
+    let old = keep(&mut queue, job, 40);
+    keep(&mut queue, job, 5000);
+    queue.cancel(50, &anna, job).unwrap();
+    finish(&mut queue, 60, job, 0);
+    revive(&mut queue, 100, &anna, old, 40).unwrap();
+    queue.saved_before(job, Some(taken(40)), None);
+    assert_eq!(queue.view(job).unwrap().checkpoint, Some(taken(40)));
+    assert_eq!(begin_save(&mut queue, 110, job, Some(&anna)).unwrap().0, 5001);
+}
+
 #[test]
 fn a_host_is_told_again_what_it_did_not_hear_while_a_job_stood_still() {
     let mut queue = queue(1);

@@ -240,6 +240,9 @@ impl Head {
 
     /// Answers those who follow a job, if there is something for them.
     fn feed_followers(&mut self, job: JobId) {
+        if self.rounds.restores(job) {
+            return;
+        }
         let over = self.queue.view(job).filter(|view| view.state.is_over());
         for (client, reply) in self.followers.answers(job, &self.journal.of(job), over) {
             self.answer(client, reply);

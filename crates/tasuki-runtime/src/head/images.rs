@@ -61,12 +61,6 @@ impl Head {
         let (saved, epoch) = self.journal.image(job, epoch)?;
         let start = revive(&mut self.queue, self.times.now(), user, saved, epoch)
             .map_err(|refusal| refusal.to_string())?;
-        let ready = self.journal.put_back(job, epoch).map_err(|error| error.to_string());
-        if let Err(why) = ready.and_then(|()| self.resume_job(&start)) {
-            let why = format!("what was written down with its checkpoint cannot be used: {why}");
-            self.queue.fail(self.times.now(), job, why.clone());
-            return Err(why);
-        }
         // The job is written down as one that runs before any host makes its processes.
         self.act();
         let hosts = self.queue.placed_on(job);
@@ -190,8 +184,11 @@ impl Head {
     }
 
     fn restored(&mut self, job: JobId, round: &Round) -> Reply {
-        if !round.problems.is_empty() {
-            let why = round.problems.join("; ");
+        let ready = match round.problems.is_empty() {
+            true => self.put_back(job, round.epoch),
+            false => Err(round.problems.join("; ")),
+        };
+        if let Err(why) = ready {
             self.queue.fail(self.times.now(), job, format!("it cannot be restarted: {why}"));
             return Reply::Refused(format!("job {job} cannot be restarted: {why}"));
         }
@@ -201,17 +198,8 @@ impl Head {
         let first = self.queue.first_host(job);
         let end = Order::Input { job, at: 0, bytes: tasuki_control::Bytes::new() };
         self.out.extend(first.map(|first| (first, end)));
+        self.feed_followers(job);
         Reply::Restarted(round.epoch)
-    }
-
-    /// A job goes on from a checkpoint: later ones are of a run that is given up, as hosts know as well.
-    fn forget_newer(&mut self, job: JobId, epoch: Epoch) {
-        let last = self.queue.view(job).and_then(|view| view.checkpoint);
-        if let (true, known) = self.journal.forget_newer(job, epoch) {
-            // Where it is not known what it took, it took about as much as the one after it.
-            let known = known.or_else(|| Some(Checkpoint { epoch, taken: epoch, copied: false, ..last? }));
-            self.queue.saved_before(job, known, None);
-        }
     }
 
     fn settle(&mut self, job: JobId, round: &Round) -> Reply {

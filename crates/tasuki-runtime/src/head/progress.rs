@@ -2,7 +2,7 @@
 
 use super::Head;
 use crate::worker;
-use tasuki_control::{Exit, Fence, JobId, Kind, Order, Record, Report, Start};
+use tasuki_control::{Checkpoint, Epoch, Exit, Fence, JobId, Kind, Order, Record, Report, Start};
 use tasuki_pmi::{FenceIn, FenceOut, Joint, Limits};
 use tasuki_queue::HostIndex;
 
@@ -116,6 +116,25 @@ impl Head {
             self.joints.insert(job, joint.map_err(|error| error.to_string())?);
         }
         Ok(())
+    }
+
+    /// Has what is written down of a job be as it was when a checkpoint was taken, its output among it. Until
+    /// all hosts have its processes again it stays as it is: they may be unable to make them.
+    pub(super) fn put_back(&mut self, job: JobId, epoch: Epoch) -> Result<(), String> {
+        let start = self.queue.start_of(job).ok_or("it has ended")?;
+        let ready = self.journal.put_back(job, epoch).map_err(|error| error.to_string());
+        let ready = ready.and_then(|()| self.resume_job(&start));
+        ready.map_err(|why| format!("what was written down with its checkpoint cannot be used: {why}"))
+    }
+
+    /// A job goes on from a checkpoint: later ones are of a run that is given up, as hosts know as well.
+    pub(super) fn forget_newer(&mut self, job: JobId, epoch: Epoch) {
+        let last = self.queue.view(job).and_then(|view| view.checkpoint);
+        if let (true, known) = self.journal.forget_newer(job, epoch) {
+            // Where it is not known what it took, it took about as much as the one after it.
+            let known = known.or_else(|| Some(Checkpoint { epoch, taken: epoch, copied: false, ..last? }));
+            self.queue.saved_before(job, known, None);
+        }
     }
 
     /// A host is here, with these jobs: it may have missed results of fences, and the table of slices.

@@ -43,6 +43,11 @@ impl Rounds {
         self.0.get(&job).map(|round| round.begun.elapsed().as_secs())
     }
 
+    /// Whether a job is being restarted, so that its output is going to end earlier than it does now.
+    pub fn restores(&self, job: JobId) -> bool {
+        self.0.get(&job).is_some_and(|round| round.restores)
+    }
+
     /// A command has gone, or all of a host.
     pub fn drop_clients(&mut self, is_gone: impl Fn(&Client) -> bool) {
         self.0.values_mut().for_each(|round| round.clients.retain(|client| !is_gone(client)));

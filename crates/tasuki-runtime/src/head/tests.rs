@@ -115,6 +115,50 @@ fn a_job_that_went_on_from_an_older_checkpoint_has_no_later_one() {
     assert!(cluster.head.journal.image(job, Some(first)).is_ok());
 }
 
+#[test]
+fn the_output_of_a_job_stays_until_all_hosts_can_restart_it() {
+    let mut cluster = Cluster::new();
+    let job = cluster.submit(2, saved_often());
+    let write = |cluster: &mut Cluster, first| {
+        let bytes = tasuki_control::Bytes::from(&b"a line"[..]);
+        let records = vec![tasuki_control::Record { rank: 0, stream: tasuki_control::Stream::Out, bytes }];
+        cluster.head.report(0, Report::Output { job, first, records });
+        cluster.orders();
+    };
+    let lines = |cluster: &Cluster| {
+        crate::log::read(&cluster.head.journal.of(job), 0).map(|(records, _)| records.len()).unwrap()
+    };
+    write(&mut cluster, 1);
+    let epoch = cluster.save(job);
+    write(&mut cluster, 2);
+    cluster.cancel(job);
+    // One host has its processes again, and the other cannot make them.
+    cluster.ask(Request::Restart { job, epoch: None });
+    cluster.image(0, ImageReport::Restored { job });
+    cluster.head.report(1, Report::Broken { job, why: "a number is taken".into(), code: None });
+    [1, 0].iter().for_each(|host| cluster.head.report(*host, Report::Left { job }));
+    assert_eq!(cluster.head.queue.view(job).map(|view| view.state), Some(State::Failed));
+    assert_eq!(lines(&cluster), 2);
+    // A command that follows a job which is being restarted hears what is in front of where it goes on.
+    cluster.orders();
+    cluster.ask(Request::Restart { job, epoch: None });
+    let told = cluster.ask(Request::Follow { job, from: 0 });
+    assert_eq!(told, []);
+    cluster.image(0, ImageReport::Restored { job });
+    assert_eq!(lines(&cluster), 2);
+    let told = cluster.image(1, ImageReport::Restored { job });
+    let heard = told.iter().find_map(|(_, order)| match order {
+        Order::Answer { reply: Reply::Output { records, .. }, .. } => Some(records.len()),
+        _ => None,
+    });
+    assert_eq!((heard, lines(&cluster)), (Some(1), 1), "{told:?}");
+    let restarted = Order::Answer { session: 1, reply: Reply::Restarted(epoch) };
+    assert!(told.contains(&(0, restarted)), "{told:?}");
+    // What comes then has its place.
+    write(&mut cluster, 2);
+    assert_eq!(lines(&cluster), 2);
+}
+
 fn saved_often() -> Terms {
     Terms { checkpoint: Some(100_000), ..Terms::default() }
 }
