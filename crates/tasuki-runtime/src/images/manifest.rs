@@ -2,7 +2,7 @@
 
 use super::{
     CRIU, Flock, files, nics,
-    outside::{FileId, Open},
+    outside::{FileId, Open, Surplus},
     shared::{Remade, Shared, is_shared},
 };
 use nix::sys::stat::makedev;
@@ -210,13 +210,18 @@ impl Manifest {
     }
 
     /// Makes the files outside of the checkpoint as they were: those in shared memory anew, and those that
-    /// have grown since as short as they were.
+    /// have grown since as short as they were. Nothing is touched unless that can be done with all.
     pub(super) fn put_back(&self, folder: &Path, remade: &mut Remade) -> Result<(), String> {
-        for shared in &self.shared {
-            remade.put_back(shared, &folder.join(SHARED))?;
+        self.shared.iter().try_for_each(|shared| remade.check(shared))?;
+        // Several processes may have one file open, which counts once: each is held open.
+        let mut cuts = BTreeMap::new();
+        for open in self.open.iter().filter(|open| !is_shared(&open.path)) {
+            if !cuts.contains_key(&open.id) {
+                cuts.extend(open.check()?.map(|surplus| (open.id, surplus)));
+            }
         }
-        let written = self.open.iter().filter(|open| !is_shared(&open.path));
-        written.filter_map(|open| open.shorten().err()).next().map_or(Ok(()), Err)
+        self.shared.iter().try_for_each(|shared| remade.put_back(shared, &folder.join(SHARED)))?;
+        cuts.values().try_for_each(Surplus::cut)
     }
 
     /// Whether processes that were made again, and have not run yet, have the very files open that they had,
@@ -253,5 +258,38 @@ mod tests {
         drop(child.stdin.take());
         child.wait().expect("it ends");
         assert_eq!(manifest.expect("it is looked at").numbers(), [pid, other]);
+    }
+
+    #[test]
+    fn no_file_is_touched_where_one_of_them_is_not_as_it_was() {
+        let [disk, folder] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+        let memory = tempfile::tempdir_in("/dev/shm").expect("a folder");
+        fs::create_dir(disk.path().join(CRIU)).expect("a folder");
+        let [first, last] = ["first", "last"].map(|name| folder.path().join(name));
+        let shared = memory.path().join("shared");
+        let all = [&first, &shared, &last];
+        all.iter().for_each(|path| fs::write(path, "saved").expect("writes"));
+        let mut child = Command::new("/bin/sh");
+        let script = r#"exec 3>>"$1" 4>>"$2" 5>>"$3"; echo; read x"#;
+        let child = child.args(["-c", script, "sh"]).args(all).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = child.spawn().expect("sh starts");
+        let pid = child.id() as i32;
+        io::Read::read_exact(&mut child.stdout.take().expect("a pipe"), &mut [0]).expect("it says something");
+        let flock = Flock { shepherd: pid, residence: Residence::Processes, proxies: BTreeMap::new() };
+        let manifest = Manifest::of(7, "1", &flock, &[pid], disk.path());
+        drop(child.stdin.take());
+        child.wait().expect("it ends");
+        let manifest = manifest.expect("it is looked at");
+        let mut remade = Remade::of(disk.path()).expect("nothing is noted");
+        let mut put_back = || manifest.put_back(disk.path(), &mut remade);
+        let texts = || all.map(|path| fs::read_to_string(path).expect("it is there"));
+        [&first, &shared].iter().for_each(|path| fs::write(path, "saved, and more").expect("writes"));
+        fs::write(&last, "sav").expect("writes");
+        let why = put_back().expect_err("the last one is too short");
+        assert!(why.contains("last, which the job had open, has 3 bytes now, and had 5"), "{why}");
+        assert_eq!(texts(), ["saved, and more", "saved, and more", "sav"]);
+        fs::write(&last, "saved, and more").expect("writes");
+        put_back().expect("all are there");
+        assert_eq!(texts(), ["saved"; 3]);
     }
 }

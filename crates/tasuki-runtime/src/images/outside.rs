@@ -56,14 +56,12 @@ impl Open {
         if is_it { Ok(()) } else { Err(format!("{name} is another file now")) }
     }
 
-    /// Cuts off what was written to the file after the checkpoint: the program writes that again.
-    pub fn shorten(&self) -> Result<(), String> {
+    /// Whether the file is there as it was but for what was written to it after the checkpoint. Returns the
+    /// end that is to be cut off, since the program writes that again; `None`: there is none.
+    pub fn check(&self) -> Result<Option<Surplus>, String> {
         let name = self.path.display();
         let wrong = |why: String| Err(format!("{name}, which the job had open, {why}"));
-        let Some(len) = self.written else { return Ok(()) };
-        if self.nameless {
-            return Ok(());
-        }
+        let Some(len) = self.written.filter(|_| !self.nameless) else { return Ok(None) };
         // Somebody may have put another kind of file in its place, of which an opening waits.
         let mut options = fs::OpenOptions::new();
         options.write(true).custom_flags(O_NOFOLLOW | O_NONBLOCK);
@@ -77,9 +75,27 @@ impl Open {
         }
         match found.len() {
             now if now < len => wrong(format!("has {now} bytes now, and had {len}")),
-            now if now == len => Ok(()),
-            _ => file.set_len(len).or_else(|error| wrong(format!("cannot be shortened: {error}"))),
+            now if now == len => Ok(None),
+            _ => Ok(Some(Surplus { file, path: self.path.clone(), len })),
         }
+    }
+}
+
+/// What was written to a file after the checkpoint.
+pub(super) struct Surplus {
+    file: File,
+    path: PathBuf,
+    /// The length that the file had.
+    len: u64,
+}
+
+impl Surplus {
+    /// Cuts it off.
+    pub fn cut(&self) -> Result<(), String> {
+        let cut = self.file.set_len(self.len);
+        cut.map_err(|error| {
+            format!("{}, which the job had open, cannot be shortened: {error}", self.path.display())
+        })
     }
 }
 
@@ -103,7 +119,7 @@ mod tests {
         // CRIU makes another file, which has no name either, and puts it at the descriptor.
         let again = Open { descriptor: files[1].as_raw_fd(), ..look(&files[0]) };
         assert_eq!((open.verify(None), again.verify(None)), (Ok(()), Ok(())));
-        assert_eq!(open.shorten(), Ok(()), "there is none to be cut");
+        assert!(open.check().expect("it is not asked for").is_none(), "there is none to be cut");
         // A file with a name is none of that.
         let named = tempfile::NamedTempFile::new().expect("a file");
         let other = Open { descriptor: named.as_file().as_raw_fd(), ..look(&files[0]) };
@@ -121,7 +137,7 @@ mod tests {
         let wrong = Open { descriptor: other.as_raw_fd(), ..look(&file) };
         assert_eq!((open.verify(None), wrong.verify(None).is_err()), (Ok(()), true));
         fs::write(&path, "saved, and more").expect("writes");
-        assert_eq!(open.shorten(), Ok(()));
+        open.check().expect("it is the very one").expect("it is longer").cut().expect("it is ours");
         assert_eq!(fs::read_to_string(&path).expect("it is there"), "saved");
     }
 }
