@@ -1,5 +1,13 @@
-use super::*;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use super::{
+    super::{Flock, Manifest},
+    *,
+};
+use std::{
+    io::Read,
+    os::unix::fs::{PermissionsExt, symlink},
+    process::{Command, Stdio},
+};
+use tasuki_shepherd::Residence;
 
 /// A folder in shared memory with a file in a folder of its own, and that file as it is noted and copied.
 fn saved(disk: &Path) -> (tempfile::TempDir, PathBuf, Shared) {
@@ -113,4 +121,36 @@ fn what_a_restart_has_made_is_taken_back_also_where_its_copy_is_cut_short() {
     fs::rename(&other, &path).expect("it is moved");
     assert_eq!(remade.take_back(), [""; 0]);
     assert_eq!(fs::read_to_string(&path).expect("it is there"), "another job's");
+}
+
+#[test]
+fn a_file_that_a_process_has_in_its_memory_alone_is_copied() {
+    let disk = tempfile::tempdir().expect("a folder");
+    let memory = tempfile::tempdir_in(FOLDER).expect("a folder");
+    let path = memory.path().join("file");
+    fs::create_dir(disk.path().join("criu")).expect("a folder");
+    // The module keeps a descriptor of its own, behind the file's, which is the last one.
+    let program = "import mmap, os, sys\n\
+                   file = open(sys.argv[1], 'w+b', buffering=0)\n\
+                   file.write(b'saved')\n\
+                   memory = mmap.mmap(file.fileno(), 5)\n\
+                   os.closerange(file.fileno(), 64)\n\
+                   print(flush=True)\n\
+                   sys.stdin.read()\n\
+                   os._exit(0)";
+    let mut child = Command::new("python3");
+    let child = child.args(["-c", program]).arg(&path).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let mut child = child.expect("python3 starts");
+    child.stdout.take().expect("a pipe").read_exact(&mut [0]).expect("it says something");
+    let pid = child.id() as i32;
+    let opened = fs::read_dir(format!("/proc/{pid}/fd")).expect("it is there").flatten();
+    let is_open = opened.filter_map(|entry| fs::read_link(entry.path()).ok()).any(|to| to == path);
+    let flock = Flock { shepherd: pid, residence: Residence::Processes, proxies: BTreeMap::new() };
+    let manifest = Manifest::of(7, "1", &flock, &[pid], disk.path());
+    drop(child.stdin.take());
+    child.wait().expect("it ends");
+    fs::remove_file(&path).expect("it is there");
+    let mut remade = Remade::of(disk.path()).expect("nothing is noted");
+    manifest.expect("it is looked at").put_back(disk.path(), &mut remade).expect("nothing is there");
+    assert_eq!((fs::read_to_string(&path).expect("it is there").as_str(), is_open), ("saved", false));
 }
