@@ -29,7 +29,7 @@ pub(crate) struct Polled {
     pub any: bool,
     /// The UDP sockets were polled.
     pub udp: bool,
-    /// Datagrams have arrived.
+    /// Packets have arrived by UDP.
     pub datagrams: bool,
 }
 
@@ -100,7 +100,7 @@ impl Net {
         count > 0
     }
 
-    /// Takes in the datagrams that wait at the UDP sockets. True if there were any.
+    /// Takes in the datagrams that wait at the UDP sockets. True if there were packets among them.
     fn receive_udp(&mut self, messages: &mut Messages, peers: &mut Peers, now: Time) -> bool {
         let Net { host, proto, links, readiness, .. } = self;
         let mut above = Above { messages, peers, host };
@@ -111,15 +111,16 @@ impl Net {
             // A lone packet costs one call, and not a second one to learn that it is alone.
             let budget = if link.busy { sockets::DATAGRAMS_MAX } else { 1 };
             let received = link.udp.receive(budget, |_, datagram| {
-                // A knock has done what it is for by arriving.
+                // A knock has done what it is for by arriving. It moves nothing on: peers that wait for an
+                // endpoint that is closing knock again and again.
                 if datagram.len() != KNOCK_LEN {
+                    any = true;
                     // A packet that is dropped is counted by the packet layer, by reason, and never answered.
                     let _ = proto.handle_packet_deferring_ack(now, datagram, &mut above);
                 }
             });
             let count = received.unwrap_or(0);
             link.busy = count >= budget;
-            any |= count > 0;
             readiness.received(index, link, count);
             if readiness.is_hot(index) {
                 // Nothing watches its descriptors, so the socket can afford another one for the sender of the

@@ -4,9 +4,9 @@
 use std::thread::{JoinHandle, spawn};
 use std::time::{Duration, Instant};
 
-use tasuki_engine::{Completion, Standing};
+use tasuki_engine::{Completion, Endpoint, Options, Standing};
 
-use crate::node::{LANES, Lane, Node, nodes, run};
+use crate::node::{LANES, Lane, Node, nodes, options, run};
 
 /// Closes an endpoint on a thread of its own.
 pub fn close_by_thread(node: Node) -> JoinHandle<()> {
@@ -90,6 +90,18 @@ fn a_peer_that_comes_while_an_endpoint_closes_is_said_goodbye_to() {
         assert_eq!(all[0].endpoint.standing(peer), Standing::Parted, "{lane:?}");
         run(&mut all, |_| closing.is_finished());
     }
+}
+
+/// Peers knock at an endpoint as long as they have operations open, which must not keep it from closing.
+#[test]
+fn a_peer_that_waits_for_something_does_not_hold_up_an_endpoint_that_closes() {
+    let patient = Options { linger: Duration::from_secs(3600), ..options(Lane::Packets) };
+    let mut all = Node::acquainted([(); 2].map(|()| Endpoint::open(&patient).unwrap()).into());
+    // Its receiver never wants it, and waits for another one.
+    all[0].send(1, Some(1), &vec![1; 1 << 20]);
+    all[1].recv(None, Some(2), 0, 8);
+    let closing = close_by_thread(all.remove(0));
+    run(&mut all, |_| closing.is_finished());
 }
 
 /// A receiver on the same host fetches long messages from the sender's memory, which belongs to the sender's
