@@ -6,8 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tasuki_proto::Time;
 use tasuki_tuning::engine;
 
-use super::Engine;
-
 /// What the program and the helper thread have done.
 #[derive(Default)]
 pub(super) struct Activity {
@@ -29,17 +27,13 @@ impl Activity {
         self.entries.store(self.program, Ordering::Relaxed);
     }
 
-    /// Whether nothing was polled for so long that a program that only posts should make progress itself.
-    fn is_behind(&self, now: Time) -> bool {
-        now.since_ns(self.polled) >= engine::POSTING_NS
-    }
-}
-
-/// A program that posts one long message after the other takes nothing in for a while; it makes progress now
-/// and then, so that the helper thread need not.
-pub(super) fn progress_while_posting(engine: &mut Engine, now: Time) {
-    if engine.activity.is_behind(now) {
-        engine.activity.enter();
-        engine.progress();
+    /// Whether the program is to make progress while it posts. One that posts one long message after the
+    /// other takes nothing in for a while; it makes progress now and then, so that the helper thread need not.
+    pub fn enter_while_posting(&mut self, now: Time) -> bool {
+        let is_behind = now.since_ns(self.polled) >= engine::POSTING_NS;
+        if is_behind {
+            self.enter();
+        }
+        is_behind
     }
 }

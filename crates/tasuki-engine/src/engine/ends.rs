@@ -14,8 +14,8 @@ pub(super) fn carry_out(engine: &mut Engine, verdicts: Vec<Verdict>, now: Time) 
     for verdict in verdicts {
         match verdict {
             Verdict::Greet(peer) => engine.choose_route(peer, now),
-            // A process that is out of reach by packets may live and keep its ring here, so that a wait for the
-            // last of what it says would never end.
+            // A process that is out of reach by packets may live and keep its ring here, so that a wait for
+            // the last of what it says would never end.
             Verdict::Gone(peer, reason) if has_left_rest(&engine.shm, peer, &engine.peers) => {
                 end_peer(engine, peer, reason);
             }

@@ -3,7 +3,7 @@
 use tasuki_msg::{ClaimError, Matching, PeerId, Queue, RecvRequest, SendRequest, Source};
 use tasuki_proto::ConnId;
 
-use super::{Engine, activity};
+use super::Engine;
 use crate::api::{Buffer, Claim, Found, Peer, PostError, Probe, RecvArgs, Report, SendArgs};
 use crate::memory::Memory;
 use crate::messages::ops::{RecvOp, SendOp};
@@ -58,7 +58,9 @@ impl Engine {
         let route = self.peers.get(args.peer).map_or(Route::Gone, |record| record.route);
         // SAFETY: as the caller promises.
         unsafe { self.messages.keep_copy(send, args, route) };
-        activity::progress_while_posting(self, now);
+        if self.activity.enter_while_posting(now) {
+            self.progress();
+        }
         Ok(())
     }
 
