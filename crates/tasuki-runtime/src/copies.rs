@@ -148,9 +148,8 @@ impl Copies {
         }
     }
 
-    /// A copy has come to another host. It may be needed as well where later checkpoints have taken the place
-    /// of its own here, and not where the job has ended well meanwhile, of which the other host may have heard
-    /// before the copy came.
+    /// A copy has come to another host. It is of use as well where later checkpoints have taken the place of
+    /// its own here, and of none where the job has ended well, of which that host may have heard before.
     fn look_after(&self, to: &str, job: JobId, images: &Images) -> Result<(), String> {
         if images.has_any(job) {
             return Ok(());

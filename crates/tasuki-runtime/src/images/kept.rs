@@ -19,7 +19,7 @@ pub(super) type Flush = Arc<dyn Fn(&Path) -> io::Result<()> + Send + Sync>;
 const GONE: &str = ".gone";
 
 impl Images {
-    /// The same checkpoints, with another way to wait for the disk.
+    /// Another way to wait for the disk takes the place of syncfs(2), for tests.
     #[cfg(test)]
     pub fn with_flush(self, flush: impl Fn(&Path) -> io::Result<()> + Send + Sync + 'static) -> Self {
         Self { flush: Arc::new(flush), ..self }
@@ -64,8 +64,8 @@ impl Images {
         newer.for_each(|one| self.drop_epoch(job, one));
     }
 
-    /// Of these copies another host has the checkpoints that are `known`. Those between them are of a run that
-    /// was given up there; those before them it may have lost.
+    /// Where these are copies for another host, which has the checkpoints that are `known`: others between
+    /// them are of a run that was given up, and go. It may have lost those before them.
     pub fn forget_others(&self, job: JobId, known: &[Epoch]) {
         let Some(first) = known.iter().min() else { return };
         let others = self.epochs(job).into_iter().filter(|one| one > first && !known.contains(one));

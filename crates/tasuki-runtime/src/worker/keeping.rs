@@ -1,4 +1,5 @@
-//! What takes long once a checkpoint is whole on all hosts: the disk has to have it, and another host its copy.
+//! What takes long once a checkpoint is whole on all hosts: the disk has to have it, and another host gets
+//! a copy.
 
 use crate::{copies::Copies, images::Images};
 use std::{io, sync::mpsc::Sender};
