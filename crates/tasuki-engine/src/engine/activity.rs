@@ -27,7 +27,7 @@ impl Activity {
         self.entries.store(self.program, Ordering::Relaxed);
     }
 
-    /// Whether the program is to make progress while it posts. One that posts one long message after the
+    /// Whether the program is to make progress while it posts. One that posts long messages one after the
     /// other takes nothing in for a while; it makes progress now and then, so that the helper thread need not.
     pub fn enter_while_posting(&mut self, now: Time) -> bool {
         let is_behind = now.since_ns(self.polled) >= engine::POSTING_NS;

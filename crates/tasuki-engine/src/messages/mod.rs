@@ -217,8 +217,8 @@ impl Messages {
         let Some(send) = self.send_of(user) else { return };
         let len = send.memory.len();
         let fits = len <= sends::COPY_MAX && self.copied + len <= sends::COPY_TOTAL;
-        // A peer with no route yet is one that was found gone: its send is going to fail, and must not be told
-        // to be complete before that.
+        // A peer with no route yet is one that was found gone: its send is going to fail, and must not be
+        // told to be complete before that.
         let by_packets = matches!(route, Route::Net(_) | Route::Loopback);
         let short = fits && !args.delivery && by_packets;
         if !args.inject && !short {

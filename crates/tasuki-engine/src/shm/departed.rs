@@ -102,8 +102,8 @@ impl Suspects {
     }
 }
 
-/// Whether a peer that wrote here has gone, and something of it may still be to be received. False for one that
-/// lives: nothing that it may still write is waited for once it was found out of reach.
+/// Whether a peer that wrote here has gone, and something of it may still be to be received. False for one
+/// that lives: nothing that it may still write is waited for once it was found out of reach.
 pub(crate) fn has_left_rest(shm: &Shm, peer: Peer, peers: &Peers) -> bool {
     let address = peers.get(peer).map(|record| record.address);
     let known = shm.segment.as_ref().zip(address);

@@ -117,8 +117,8 @@ impl Criu {
                 Ok(None) if begun.elapsed() < LIMIT && !stop.load(Ordering::Relaxed) => thread::sleep(LOOK),
                 Ok(None) => {
                     let _ = child.kill();
-                    // What it has made is known by its having ended. One that sleeps in the kernel ends later,
-                    // and a thread waits for it.
+                    // What it has made is known by its having ended. One that sleeps in the kernel ends
+                    // later, and a thread waits for it.
                     let end = Instant::now() + ENDING;
                     while matches!(child.try_wait(), Ok(None)) && Instant::now() < end {
                         thread::sleep(LOOK);

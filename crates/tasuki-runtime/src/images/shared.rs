@@ -182,7 +182,7 @@ impl Remade {
         Ok(fchmod(&file, Mode::from_bits_truncate(shared.mode))?)
     }
 
-    /// Removes the files that this restart has made and that nobody has replaced. Returns what stays, and why.
+    /// Removes the files that this restart has made and nobody has replaced. Returns what stays, and why.
     pub fn take_back(&mut self) -> Vec<String> {
         let mut stays = Vec::new();
         for (path, id) in std::mem::take(&mut self.new) {
