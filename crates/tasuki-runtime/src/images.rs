@@ -11,6 +11,7 @@ mod kept;
 #[cfg(test)]
 mod made_up;
 mod manifest;
+mod mapped;
 mod nics;
 mod outside;
 mod processes;

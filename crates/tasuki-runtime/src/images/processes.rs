@@ -228,8 +228,8 @@ mod tests {
         drop(input);
     }
 
-    /// Starts `program`, which waits for input, below a shell that has ended unless `lives`. Returns both,
-    /// and the number of the program.
+    /// Starts `program`, which waits for input, below a shell that has ended unless `lives`. Returns the
+    /// shell and the number of the program.
     fn below_a_shell(program: &str, lives: bool) -> (process::Child, i32) {
         let end = if lives { "wait" } else { "exit" };
         let script = format!("exec 3<&0; {program} <&3 >&2 & echo $!; {end}");
