@@ -28,7 +28,8 @@ impl Activity {
     }
 
     /// Whether the program is to make progress while it posts. One that posts long messages one after the
-    /// other takes nothing in for a while; it makes progress now and then, so that the helper thread need not.
+    /// other takes nothing in for a while; it makes progress now and then, so that the helper thread need
+    /// not.
     pub fn enter_while_posting(&mut self, now: Time) -> bool {
         let is_behind = now.since_ns(self.polled) >= engine::POSTING_NS;
         if is_behind {
