@@ -128,7 +128,7 @@ fn a_database_of_users_that_does_not_answer_ends_no_job() {
     ok(&mut cluster.lab.exec("n2", &[tasuki_lab_program(), "cancel", &job]));
     cluster.until(&job, "cancelled");
     // The names come.
-    cluster.lab.sh("n2", "cat /run/known > /run/names");
+    cluster.lab.sh("n2", "cat /run/known > /run/names || true");
     eventually("nobody reads the names", || {
         cluster.lab.exec("n2", &["umount", "/etc/passwd"]).status().is_ok_and(|ended| ended.success())
     });
