@@ -143,8 +143,8 @@ fn words_of_peers_that_nobody_knew_arrive() {
 }
 
 /// A process that sends something to a peer before it has looked what that one has said finds nobody there.
-#[test]
-fn a_peer_that_was_never_met_has_not_ended_before_its_words_have_come() {
+/// Returns whether the send has failed.
+fn send_to_one_that_has_spoken() -> bool {
     let (mut other, address) = Other::start("stopped::helper", "");
     let mut all = leaver(&address);
     other.tell("say");
@@ -162,9 +162,16 @@ fn a_peer_that_was_never_met_has_not_ended_before_its_words_have_come() {
     // A receive from anybody hangs where one that has spoken is said to have left well.
     assert_eq!(all[0].endpoint.standing(peer), Standing::Failed);
     let sends = all[0].done.iter().filter(|done| !is_received(done)).collect::<Vec<_>>();
-    let failed = |done: &Completion| {
-        matches!(done, Completion::Error { send: true, failure: Failure::PeerFailed, peer: Some(of), .. }
-            if *of == peer)
-    };
-    assert!(matches!(sends[..], [only] if failed(only)), "{sends:?}");
+    match sends[..] {
+        [Completion::Error { send: true, failure: Failure::PeerFailed, peer: Some(of), .. }] => *of == peer,
+        [Completion::Send { .. }] => false,
+        _ => panic!("{sends:?}"),
+    }
+}
+
+/// Another process of this machine may sweep away what the killed one has left before it is found dead. Then
+/// it may as well be on another host: a short message to it counts as sent.
+#[test]
+fn a_peer_that_was_never_met_has_not_ended_before_its_words_have_come() {
+    assert!((0..20).any(|_| send_to_one_that_has_spoken()), "no send has failed");
 }
