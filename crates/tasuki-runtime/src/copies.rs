@@ -5,6 +5,7 @@
 //! in a folder for each host that sent them, as checkpoints lie in its own.
 
 mod door;
+mod line;
 mod steps;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -16,22 +17,19 @@ use crate::{
     images::{Images, Manifest, hear, say},
     keys,
 };
-use rustls::{
-    ClientConfig, ClientConnection, ConnectionCommon, ServerConfig, ServerConnection, SideData, StreamOwned,
-};
+use line::{SILENCE, is_cut, prove, ready};
+use rustls::{ClientConfig, ClientConnection, ServerConfig, ServerConnection, StreamOwned};
 use serde::{Deserialize, Serialize};
-use socket2::{SockRef, TcpKeepalive};
 use std::{
     io::{self, Read, Write},
     net::{TcpStream, ToSocketAddrs},
-    ops::DerefMut,
     path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 use steps::{STEP, Steps};
 use tasuki_control::{Epoch, JobId};
@@ -40,15 +38,8 @@ use tasuki_control::{Epoch, JobId};
 const PORT_OFFSET: u16 = 1;
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How long an end may take to prove who it is.
-const GREETING: Duration = Duration::from_secs(5);
-/// How long the other end may be silent in the middle of a copy.
-const SILENCE: Duration = Duration::from_secs(30);
 /// How long the other end may take to look at a copy that it has as a whole, and to have it on its disk.
 const LOOK: Duration = Duration::from_secs(600);
-/// How long nothing comes before the other host is asked whether it is there, and how often in vain.
-const PROBE: Duration = Duration::from_secs(5);
-const PROBES: u32 = 5;
 /// Bytes of a copy that are read in vain, at most, after it could not be taken.
 const REST_MAX: u64 = 256 << 20;
 /// Most connections that are served at a time: as many as hosts send their copies to one, and more.
@@ -139,6 +130,12 @@ impl Copies {
         let mut line = self.connect(to).map_err(words)?;
         let sent = say(&mut line, &Ask::Put { job, epoch, known: images.epochs(job) });
         let sent = sent.and_then(|()| images.send(job, epoch, &mut line, &AtomicBool::new(false)));
+        // Where it cannot be read here no answer is waited for: the other end would wait for the rest first.
+        if let Err(error) = sent.as_ref()
+            && !is_cut(error)
+        {
+            return Err(format!("no copy is on {to}: {error}"));
+        }
         // One that does not take it as a whole says why, and reads no more.
         let answer = line.sock.set_read_timeout(Some(LOOK)).and_then(|()| hear::<Answer>(&mut line));
         match (sent, answer) {
@@ -259,41 +256,4 @@ impl Copies {
             }
         }
     }
-}
-
-/// Has the other end prove who it is, in time also if it sends a byte now and then.
-fn prove<C, S>(line: &mut StreamOwned<C, TcpStream>) -> io::Result<()>
-where
-    C: DerefMut<Target = ConnectionCommon<S>>,
-    S: SideData,
-{
-    let end = Instant::now() + GREETING;
-    line.sock.set_read_timeout(Some(GREETING))?;
-    while line.conn.is_handshaking() {
-        if Instant::now() >= end {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        if line.conn.wants_write() {
-            line.conn.write_tls(&mut line.sock)?;
-        } else if line.conn.read_tls(&mut line.sock)? == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        } else if let Err(error) = line.conn.process_new_packets() {
-            // An end that is turned away is told so by TLS, if it listens.
-            let _ = line.conn.write_tls(&mut line.sock);
-            return Err(io::Error::other(error));
-        }
-    }
-    line.sock.set_read_timeout(Some(SILENCE))
-}
-
-/// A connection whose other end may be gone at any time.
-fn ready(socket: TcpStream) -> io::Result<TcpStream> {
-    socket.set_nonblocking(false)?;
-    socket.set_nodelay(true)?;
-    socket.set_read_timeout(Some(SILENCE))?;
-    socket.set_write_timeout(Some(SILENCE))?;
-    // While the other end looks at a copy nothing is sent, and a dead host would be waited for.
-    let alive = TcpKeepalive::new().with_time(PROBE).with_interval(PROBE).with_retries(PROBES);
-    SockRef::from(&socket).set_tcp_keepalive(&alive)?;
-    Ok(socket)
 }

@@ -159,7 +159,7 @@ fn send_to_one_that_has_spoken() -> bool {
     let kept = folder.path().join("segment");
     fs::hard_link(&segment, &kept).expect("its segment");
     other.kill();
-    // Whoever makes a segment sweeps away those of the killed, as others of this machine do all the time.
+    // Every segment that is made has those of the killed swept away, and others of this machine make some.
     let _is_there_still = fs::hard_link(&kept, &segment);
     all[0].send(1, Some(ANSWER), &[2; 8]);
     let words = all[0].recv(None, Some(LAST_WORDS), 0, 8);
