@@ -77,8 +77,9 @@ fn watch(fleet: Fleet, job: &str, limit: Duration, runs: &impl Fn() -> Option<bo
         if is_seen(&load, job) || (load.awaited.is_empty() && is_due(&mut blind) && is_told_blind()) {
             blind.end();
         }
-        // One that is held, or saved by a checkpoint, stands still for that; so it is asked when it is time.
-        let stands = || since.elapsed() >= due && runs() == Some(false);
+        // One that is held, or saved by a checkpoint, stands still for that. Its queue is asked when else
+        // something would be said: one that was said to hang does not move again by being held.
+        let stands = || !is_told && since.elapsed() >= due && runs() == Some(false);
         let is_moving = seen.moves(&load, job) || stands();
         seen.newly_silent(&load).iter().for_each(|words| eprintln!("tasuki: {words}"));
         if is_moving {
